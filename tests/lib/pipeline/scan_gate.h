@@ -26,6 +26,7 @@ struct scan_engine {
 static unsigned jobs_seen, whole_seen;
 static uint64_t last_from, last_to;
 static bool is_deaf; // it answers long after anybody waits
+static uint64_t (*delay_of)(const char *bytes, size_t length); // NULL: DELAY_MS for each
 
 static inline int no_trigger(
 	const struct scan_config *config, enum half half, uint64_t from64, uint64_t to64)
@@ -65,10 +66,13 @@ static inline int finder_submit(
 		memcpy(bytes + at,
 			engine->config->arena->base + (size_t)extents->extent[i].page * SCAN_PAGE,
 			extents->extent[i].bytes);
+	uint64_t delay_ns = is_deaf    ? 3600 * NS_PER_S
+			    : delay_of ? delay_of(bytes, length)
+				       : DELAY_MS * NS_PER_MS;
 	struct scan_verdict verdict = {
 		.job = *job,
 		.taken_ns = now_ns,
-		.done_ns = now_ns + (is_deaf ? 3600 * NS_PER_S : DELAY_MS * NS_PER_MS),
+		.done_ns = now_ns + delay_ns,
 		.value = SCAN_CLEAN,
 	};
 
@@ -94,17 +98,25 @@ static unsigned finder_poll(
 {
 	unsigned n = 0;
 
-	while (n < max && engine->n && engine->verdict[0].done_ns <= now_ns) {
-		out[n++] = engine->verdict[0];
-		memmove(engine->verdict, engine->verdict + 1,
-			--engine->n * sizeof(engine->verdict[0]));
+	for (unsigned i = 0; i < engine->n && n < max;) {
+		if (engine->verdict[i].done_ns > now_ns) {
+			i++;
+			continue;
+		}
+		out[n++] = engine->verdict[i];
+		memmove(engine->verdict + i, engine->verdict + i + 1,
+			(--engine->n - i) * sizeof(engine->verdict[0]));
 	}
 	return n;
 }
 
 static uint64_t finder_next(const struct scan_engine *engine)
 {
-	return engine->n ? engine->verdict[0].done_ns : SCAN_NEVER;
+	uint64_t next_ns = SCAN_NEVER;
+
+	for (unsigned i = 0; i < engine->n; i++)
+		next_ns = RTE_MIN(next_ns, engine->verdict[i].done_ns);
+	return next_ns;
 }
 
 static const struct scan_engine_ops finder = {
@@ -121,10 +133,9 @@ static const struct scan_engine_ops finder = {
 
 static struct scan_arena arena;
 
-static inline struct gate *world_of(
-	const char *policy, uint32_t files, uint32_t flows, size_t bytes)
+// An engine, for a gate that has none yet.
+static inline void world_scans(struct gate *gate, uint32_t files, size_t bytes)
 {
-	struct gate *gate = gate_with_places(flows, policy);
 	const struct scan_config config = {
 		.ops = &finder,
 		.arena = &arena,
@@ -137,6 +148,14 @@ static inline struct gate *world_of(
 	pipe_scan_new(gate->pipe, &config);
 	jobs_seen = whole_seen = 0;
 	is_deaf = false;
+}
+
+static inline struct gate *world_of(
+	const char *policy, uint32_t files, uint32_t flows, size_t bytes)
+{
+	struct gate *gate = gate_with_places(flows, policy);
+
+	world_scans(gate, files, bytes);
 	return gate;
 }
 
@@ -160,6 +179,7 @@ static inline void world_free(struct gate *gate)
 	assert_int_equal(stats(gate).scan_pending, 0);
 	gate_free(gate);
 	scan_arena_free(&arena);
+	delay_of = NULL;
 }
 
 // Octets of payload that left to the client in those frames, in order; resets are counted.

@@ -12,7 +12,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include <rte_cycles.h>
-#include "lib/pipeline/pipe.h"
+#include "lib/pipeline/departures.h"
 #include "pipeline/stage/hold.h"
 
 #define OTHERS       100
@@ -22,8 +22,7 @@
 #define SENT_BYTES   200
 #define FREE_PACKETS 24                            // of these leave before the job's trigger
 #define HELD_PACKETS (SENT_PACKETS - FREE_PACKETS) // more than one turn lets go
-#define TURN_LIMIT   128   // held packets and runs of copies that a turn works off (inspect_tcp.c)
-#define RECORDS      60000 // frames
+#define TURN_LIMIT   128 // held packets and runs of copies that a turn works off (inspect_tcp.c)
 
 static const struct scan_config scan = {
 	.ops = &scan_engine_null,
@@ -37,14 +36,8 @@ static const struct scan_config scan = {
 		.delay_ms = 10000}},
 };
 
-struct record { // a frame of one of the others
-	uint32_t turn;
-	uint32_t hash; // of its bytes
-};
-
 struct course {
-	struct record records[RECORDS];
-	unsigned n;
+	struct departures *others;
 	unsigned held_frames, held_before; // of the held connection; before its verdict
 	uint64_t most_released;            // packets that were let go in one turn
 	uint64_t most_held, longest_cycles, all_cycles;
@@ -74,18 +67,11 @@ static void note(struct course *course, struct pipe *pipe, unsigned turn)
 {
 	for (unsigned i = 0; i < pipe->n_sent; i++) {
 		const struct pipe_sent *sent = &pipe->sent[i];
-		// pipe.h: the client's number is the last word of its address
-		const uint8_t *client = sent->frame + (sent->port == PIPE_OUTSIDE ? 26 : 30);
-		uint32_t hash = 2166136261u;
 
-		if (client[3] > OTHERS) {
+		if (departures_client(sent) > OTHERS)
 			course->held_frames++;
-			continue;
-		}
-		for (unsigned k = 0; k < sent->length; k++)
-			hash = (hash ^ sent->frame[k]) * 16777619u;
-		assert_true(course->n < RECORDS);
-		course->records[course->n++] = (struct record){turn, hash};
+		else
+			departures_note(course->others, sent, turn);
 	}
 	pipe->n_sent = 0;
 }
@@ -146,6 +132,7 @@ static struct course *run(bool scans)
 	struct scan_worker *worker = NULL;
 
 	assert_non_null(course);
+	course->others = departures_new();
 	pipe->dp.scan = scans ? &scan : NULL;
 	// in both runs the policy enforces, and every TCP connection is inspected
 	pipe_rule(policy, 1, ACTION_DROP)->l4_proto = IPPROTO_UDP;
@@ -189,20 +176,18 @@ static void others_do_not_notice_a_hold(void **state)
 	assert_int_equal(held->most_held, HELD_PACKETS);
 	assert_int_equal(held->held_before, FREE_PACKETS);
 	assert_int_equal(held->held_frames, SENT_PACKETS);
-	assert_int_equal(plain->n, held->n);
-	assert_true(plain->n > 2u * OTHERS * TURNS / 10 - 2 * OTHERS);
-	for (unsigned i = 0; i < plain->n; i++) {
-		assert_int_equal(plain->records[i].turn, held->records[i].turn);
-		assert_int_equal(plain->records[i].hash, held->records[i].hash);
-	}
+	assert_true(plain->others->n > 2u * OTHERS * TURNS / 10 - 2 * OTHERS);
+	departures_equal(plain->others, held->others);
 	// what bounds a turn is counted; how long it took depends on the machine, too
 	assert_true(held->most_released > 0 && held->most_released <= TURN_LIMIT);
 	print_message("%u frames of %u connections left as without the hold of %u packets; a turn "
 		      "let go at most %llu and took at most %.0f us (%.1f us on average; without "
 		      "a hold %.0f, %.1f)\n",
-		held->n, OTHERS, HELD_PACKETS, (unsigned long long)held->most_released,
+		held->others->n, OTHERS, HELD_PACKETS, (unsigned long long)held->most_released,
 		(double)held->longest_cycles * us, (double)held->all_cycles * us / TURNS,
 		(double)plain->longest_cycles * us, (double)plain->all_cycles * us / TURNS);
+	departures_free(plain->others);
+	departures_free(held->others);
 	free(plain);
 	free(held);
 }
