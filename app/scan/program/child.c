@@ -12,9 +12,6 @@
 #include <unistd.h>
 #include "scan/wire.h"
 
-// Room for the longest file, and a page behind it that nobody can read.
-#define RANGE ((size_t)SCAN_FILE_MAX + SCAN_PAGE)
-
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;
@@ -36,7 +33,7 @@ static size_t whole_pages(size_t bytes)
 }
 
 // Extents that are neighbours in the arena are one mapping.
-static bool map(uint8_t *range, const struct scan_wire_request *request)
+static bool map(int arena, uint8_t *range, const struct scan_wire_request *request)
 {
 	size_t done = 0;
 
@@ -48,35 +45,37 @@ static bool map(uint8_t *range, const struct scan_wire_request *request)
 			bytes += request->extents[i++].bytes;
 		while (i < request->n_extents &&
 			request->extents[i].page == first->page + bytes / SCAN_PAGE);
-		if (mmap(range + done, whole_pages(bytes), PROT_READ, MAP_SHARED | MAP_FIXED,
-			    SCAN_FD_ARENA, (off_t)first->page * SCAN_PAGE) == MAP_FAILED)
+		if (mmap(range + done, whole_pages(bytes), PROT_READ, MAP_SHARED | MAP_FIXED, arena,
+			    (off_t)first->page * SCAN_PAGE) == MAP_FAILED)
 			return false;
 		done += bytes;
 	}
 	return true;
 }
 
-static void answer(const struct scan_child *child, uint8_t *range,
+// False: the range cannot be made empty again.
+static bool answer(const struct scan_child *child, uint8_t *range,
 	const struct scan_wire_request *request, struct scan_wire_verdict *verdict)
 {
 	struct scan_outcome out = {.value = SCAN_ERROR};
 	uint64_t begin = cpu_ns();
 
-	if (map(range, request)) {
+	if (map(child->arena, range, request)) {
 		begin = cpu_ns();
 		child->look(child->clam, range, request->bytes, &out);
 	}
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->scan_ns = cpu_ns() - begin;
 	if (!nothing_at(range, whole_pages(request->bytes)))
-		_exit(SCAN_EXIT_INVALID);
+		return false;
 	scan_wire_head_set(&verdict->head, SCAN_WIRE_VERDICT, request->head.id);
 	verdict->value = (uint8_t)out.value;
 	verdict->reason = (uint8_t)out.reason;
 	memcpy(verdict->name, out.name, sizeof(verdict->name));
+	return true;
 }
 
-static void serve(const struct scan_child *child, uint8_t *range)
+int scan_child_serve(const struct scan_child *child, uint8_t *range)
 {
 	static struct {
 		struct scan_wire_request request;
@@ -85,24 +84,26 @@ static void serve(const struct scan_child *child, uint8_t *range)
 	struct scan_wire_verdict verdict;
 
 	for (uint64_t done = 0; done < child->jobs; done++) {
-		ssize_t n = read(SCAN_FD_FILES, &in, sizeof(in));
+		ssize_t n = read(child->files, &in, sizeof(in));
 
 		if (n == 0 || (n < 0 && errno == ECONNRESET))
-			return;
-		if (n < 0 || scan_wire_check_request(&in, (size_t)n, child->arena_bytes))
-			_exit(SCAN_EXIT_INVALID);
-		answer(child, range, &in.request, &verdict);
-		if (write(SCAN_FD_FILES, &verdict, sizeof(verdict)) != sizeof(verdict))
-			return;
+			break;
+		if (n < 0 || scan_wire_check_request(&in, (size_t)n, child->arena_bytes) ||
+			!answer(child, range, &in.request, &verdict))
+			return SCAN_EXIT_INVALID;
+		if (write(child->files, &verdict, sizeof(verdict)) != sizeof(verdict))
+			break;
 	}
+	return SCAN_EXIT_DONE;
 }
 
 _Noreturn void scan_child_run(const struct scan_child *child)
 {
 	char err[SCAN_WIRE_TEXT] = "memory for its files";
+	struct scan_child inside = *child;
 	// Before the limit of memory is counted.
-	uint8_t *range =
-		mmap(NULL, RANGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *range = mmap(NULL, SCAN_CHILD_RANGE, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int ready = child->ready;
 
 	prctl(PR_SET_NAME, "sluice-scan-file");
@@ -114,6 +115,7 @@ _Noreturn void scan_child_run(const struct scan_child *child)
 	}
 	if (write(ready, "", 1) != 1 || close(ready))
 		_exit(SCAN_EXIT_JAIL);
-	serve(child, range);
-	_exit(SCAN_EXIT_DONE);
+	inside.arena = SCAN_FD_ARENA;
+	inside.files = SCAN_FD_FILES;
+	_exit(scan_child_serve(&inside, range));
 }

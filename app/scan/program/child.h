@@ -22,6 +22,12 @@ struct scan_child {
 	uint64_t arena_bytes, jobs;
 };
 
+// Room for the longest file, and a page behind it that nobody can read.
+#define SCAN_CHILD_RANGE ((size_t)SCAN_FILE_MAX + SCAN_PAGE)
+
 _Noreturn void scan_child_run(const struct scan_child *child);
+// What it does in its jail: answers the requests that come through `files`. `range`: of
+// SCAN_CHILD_RANGE bytes, where nothing is; it is so again afterwards. Its exit code.
+int scan_child_serve(const struct scan_child *child, uint8_t *range);
 
 #endif

@@ -324,6 +324,8 @@ static void end_children(struct parent *parent)
 		scan_folder_empty(slot->folder);
 		rmdir(slot->folder);
 	}
+	close_fd(&parent->arena);
+	close_fd(&parent->signals);
 }
 
 static bool start_due(struct parent *parent, int *wait_ms)
