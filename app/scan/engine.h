@@ -110,12 +110,13 @@ struct scan_status {
 	uint64_t unscanned[SCAN_REASONS_MAX]; // of those of SCAN_UNSCANNED
 	uint64_t replaced;                    // children that were killed by its wish
 	uint64_t died;                        // children that ended by themselves
-	struct histogram run;                 // of jobs: with the child, in nanoseconds
-	uint32_t waiting;                     // jobs
-	uint32_t running;                     // 0 or 1
-	uint8_t state;                        // enum scan_state
-	uint32_t parent;                      // the one that scans; 0: none
-	int32_t pid;                          // of its child; 0: none
+	struct histogram queue; // of jobs that a child was given: before that, in nanoseconds
+	struct histogram run;   // ... with the child
+	uint32_t waiting;       // jobs
+	uint32_t running;       // 0 or 1
+	uint8_t state;          // enum scan_state
+	uint32_t parent;        // the one that scans; 0: none
+	int32_t pid;            // of its child; 0: none
 	uint32_t signatures;
 	uint64_t db_version;
 	uint64_t db_time_s;

@@ -152,6 +152,7 @@ static void answer(
 		.source = SCAN_SOURCE_ENGINE,
 		.value = line < SCAN_SCRIPT_MAX ? values[engine->config->script[line].verdict]
 						: SCAN_CLEAN,
+		.by = SCAN_BY_NULL,
 	};
 	if (out->value == SCAN_INFECTED)
 		snprintf(out->name, sizeof(out->name), "Sluice.Script.%u", line);

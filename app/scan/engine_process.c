@@ -50,7 +50,15 @@ static void tell(struct scan_engine *engine, uint32_t index, enum scan_value val
 	verdict->value = (uint8_t)value;
 	verdict->reason = (uint8_t)reason;
 	verdict->done_ns = now_ns;
+	if (!verdict->taken_ns)
+		verdict->taken_ns = now_ns; // no child was given it
 	scan_slots_add(engine->slots, &engine->told, index);
+}
+
+// Versions of ClamAV's signatures are far below; one that is not is said to be the highest.
+static uint32_t version_of(const struct scan_wire_control *born)
+{
+	return born->db_version < UINT32_MAX ? (uint32_t)born->db_version : UINT32_MAX;
 }
 
 // Also of one that failed: how long it was with the child.
@@ -58,9 +66,14 @@ static void end_running(
 	struct scan_engine *engine, enum scan_value value, enum scan_reason reason, uint64_t now_ns)
 {
 	uint32_t index = engine->running;
+	struct scan_verdict *verdict = &engine->slots[index].verdict;
 
 	engine->running = JOB_NONE;
+	verdict->by =
+		value == SCAN_ERROR || value == SCAN_TIMEOUT ? SCAN_BY_NOBODY : SCAN_BY_CLAMAV;
+	verdict->db_version = version_of(&engine->now.born);
 	pthread_mutex_lock(&engine->mutex);
+	histogram_add(&engine->status.queue, engine->begun_ns - verdict->job.submitted_ns, 1);
 	histogram_add(&engine->status.run, now_ns - engine->begun_ns, 1);
 	pthread_mutex_unlock(&engine->mutex);
 	tell(engine, index, value, reason, now_ns);
@@ -280,6 +293,7 @@ static void begin(struct scan_engine *engine, uint64_t now_ns)
 			engine->id++;
 			engine->running = scan_slots_take(engine->slots, &engine->waiting);
 			engine->slots[engine->running].verdict.parent = engine->now.number;
+			engine->slots[engine->running].verdict.taken_ns = now_ns;
 			engine->begun_ns = now_ns;
 		}
 	}
@@ -394,7 +408,7 @@ static int process_submit(struct scan_engine *engine, const struct scan_job *job
 	if (index == JOB_NONE)
 		return -EAGAIN;
 	engine->free = engine->slots[index].next;
-	engine->slots[index].verdict = (struct scan_verdict){.job = *job, .taken_ns = now_ns};
+	engine->slots[index].verdict = (struct scan_verdict){.job = *job};
 	if (!(job->flags & SCAN_JOB_FILE) || job->to64 < job->from64) {
 		tell(engine, index, SCAN_ERROR, SCAN_REASON_NONE, now_ns);
 	} else if (job->to64 - job->from64 > engine->config->max_file_bytes) {

@@ -73,6 +73,21 @@ static inline const char *scan_source_word(enum scan_source source)
 	return source < SCAN_SOURCES_MAX ? words[source] : "?";
 }
 
+enum scan_by { // engines
+	SCAN_BY_NOBODY,
+	SCAN_BY_NULL,
+	SCAN_BY_CLAMAV,
+	SCAN_BY_MAX
+};
+
+static inline const char *scan_by_word(enum scan_by by)
+{
+	static const char *const words[] = {"none", "null", "clamav"};
+
+	static_assert(sizeof(words) / sizeof(words[0]) == SCAN_BY_MAX, "a word each");
+	return by < SCAN_BY_MAX ? words[by] : "?";
+}
+
 // A piece of a file in the arena: it begins at a page, and each but the last is of whole pages, so
 // that they can be mapped side by side.
 struct scan_extent {
@@ -109,16 +124,18 @@ static_assert(sizeof(struct scan_job) == 72, "a job");
 
 struct scan_verdict {
 	struct scan_job job; // as it was submitted
-	uint64_t taken_ns;   // when the engine took it
+	uint64_t taken_ns;   // when the engine began with it; done_ns: it did not; 0: nobody knows
 	uint64_t done_ns;    // when the engine was through with it
 	char name[SCAN_NAME_MAX];
-	uint32_t parent; // number of the scan parent whose child was given the file; 0: none was
-	uint8_t value;   // enum scan_value
-	uint8_t reason;  // enum scan_reason; of SCAN_UNSCANNED
-	uint8_t source;  // enum scan_source
-	uint8_t pad;
+	uint32_t parent;     // number of the scan parent whose child was given the file; 0: none was
+	uint32_t db_version; // of its signatures, the highest of their files; 0: custom ones alone
+	uint8_t value;       // enum scan_value
+	uint8_t reason;      // enum scan_reason; of SCAN_UNSCANNED
+	uint8_t source;      // enum scan_source
+	uint8_t by;          // enum scan_by: who has looked at all that was asked
+	uint8_t pad[4];
 };
-static_assert(sizeof(struct scan_verdict) == 160, "a verdict");
+static_assert(sizeof(struct scan_verdict) == 168, "a verdict");
 static_assert(sizeof(struct scan_verdict) % 4 == 0, "rte_ring_elem wants multiples of 4");
 
 // The same question: all that names it.

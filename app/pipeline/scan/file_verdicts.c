@@ -35,15 +35,18 @@ static void note(
 	const struct lcore *lcore, struct scan_file *file, const struct scan_verdict *verdict)
 {
 	const struct scan_result was = file->result;
+	bool knows = verdict->taken_ns; // else no engine has answered in time
 
 	file->result = (struct scan_result){
-		.queue_ns = span_ns(verdict->job.submitted_ns, verdict->taken_ns),
-		.run_ns = span_ns(verdict->taken_ns, verdict->done_ns),
+		.queue_ns = knows ? span_ns(verdict->job.submitted_ns, verdict->taken_ns) : 0,
+		.run_ns = knows ? span_ns(verdict->taken_ns, verdict->done_ns) : 0,
 		.hold_ns = lcore->now_ns - verdict->job.submitted_ns,
 		.value = verdict->value,
 		.reason = verdict->reason,
 		.source = verdict->source,
 		.known = true,
+		.by = verdict->by < SCAN_BY_MAX ? verdict->by : SCAN_BY_NOBODY,
+		.db_version = verdict->db_version,
 	};
 	memcpy(file->result.name, verdict->name, sizeof(file->result.name));
 	// a window that was not looked at is not made good by the next one

@@ -71,6 +71,24 @@ void scan_files_free(struct lcore *lcore)
 	lcore->scan_files = NULL;
 }
 
+bool scan_files_look(const struct lcore *lcore, struct scan_files_use *use)
+{
+	const struct scan_files *files = lcore->scan_files;
+
+	if (!files)
+		return false;
+	struct content_memory_use arena;
+
+	scan_store_look(&files->store, &arena);
+	*use = (struct scan_files_use){
+		.arena_bytes = arena.bytes,
+		.arena_used = arena.used,
+		.arena_peak = arena.peak,
+		.held = __atomic_load_n(&files->n_held, __ATOMIC_RELAXED),
+	};
+	return true;
+}
+
 // ---- lists ----
 
 static struct place *place_in(struct scan_files *files, const struct list *list, uint32_t number)
@@ -88,7 +106,13 @@ static void count_in(
 		return;
 	struct scan_half *half = scan_half_at(files->halves, in_half);
 
-	*(list == &files->tails ? &half->n_stands : &half->n_waits) += change;
+	if (list == &files->tails) {
+		half->n_stands += change;
+		return;
+	}
+	files->n_held -= half->n_waits != 0;
+	half->n_waits += change;
+	files->n_held += half->n_waits != 0;
 }
 
 void scan_work_list_remove(struct scan_files *files, struct list *list, uint32_t number)

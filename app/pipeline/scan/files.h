@@ -31,6 +31,15 @@ int scan_files_new(struct lcore *lcore, const struct scan_config *config,
 	size_t err_len);
 void scan_files_free(struct lcore *lcore); // NULL is allowed
 
+// The lcore's pool, as others see it; any core. False: it has none.
+struct scan_files_use {
+	uint64_t arena_bytes; // its part of the arena
+	uint64_t arena_used;
+	uint64_t arena_peak;
+	uint64_t held; // halves of flows that wait for a verdict
+};
+bool scan_files_look(const struct lcore *lcore, struct scan_files_use *use);
+
 // What is known of a file.
 struct scan_result {
 	uint64_t queue_ns, run_ns; // of its last job
@@ -40,6 +49,8 @@ struct scan_result {
 	uint8_t source;            // enum scan_source
 	bool known;                // else there is no verdict (yet)
 	bool told;                 // the policy was held against it before
+	uint8_t by;                // enum scan_by: who looked at it ...
+	uint32_t db_version;       // ... with signatures of this version
 	char name[SCAN_NAME_MAX];
 };
 

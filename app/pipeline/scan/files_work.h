@@ -63,6 +63,7 @@ struct scan_files {
 	uint64_t scarce_bytes;             // of the arena's part
 	uint32_t free, n;
 	uint32_t n_since;        // halves of which something is new
+	uint32_t n_held;         // halves that wait for a verdict; others read it
 	struct scan_file file[]; // from 1 on
 };
 

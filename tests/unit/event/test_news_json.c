@@ -206,6 +206,55 @@ static void an_end_is_redacted_as_its_beginning(void **state)
 	json_decref(object);
 }
 
+// Who looked, with what, and how long each part took; of a file that nobody looked at, why.
+static void what_the_virus_engine_said(void **state)
+{
+	static const struct scan_result results[] = {
+		{.known = true,
+			.value = SCAN_INFECTED,
+			.by = SCAN_BY_CLAMAV,
+			.db_version = 27001,
+			.queue_ns = 2000000,
+			.run_ns = 40000000,
+			.hold_ns = 45000000,
+			.name = "Test.Eicar"},
+		{.known = true, .value = SCAN_UNSCANNED, .reason = SCAN_REASON_BUSY},
+		{.value = SCAN_INFECTED, .name = "not.yet"},
+	};
+	json_t *av[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		static char buffer[4096];
+		struct content_record *began = a_file(), ended = {.av = results[i]};
+		struct json_out out;
+
+		json_out_init(&out, buffer, sizeof(buffer));
+		news_put_fileinfo(began, &ended, NULL, &keep, &out);
+		free(began);
+		json_t *object = parsed(&out);
+
+		av[i] = json_incref(json_object_get(object, "av"));
+		json_decref(object);
+	}
+	assert_int_equal(json_object_size(av[0]), 7);
+	has_text(av[0], "engine", "clamav");
+	has_number(av[0], "db_version", 27001);
+	has_text(av[0], "verdict", "infected");
+	has_text(av[0], "signature", "Test.Eicar");
+	has_number(av[0], "queue_ms", 2);
+	has_number(av[0], "scan_ms", 40);
+	has_number(av[0], "hold_ms", 45);
+	has_text(av[1], "verdict", "unscanned");
+	has_text(av[1], "reason", "busy");
+	has_not(av[1], "engine");
+	has_not(av[1], "db_version");
+	has_not(av[1], "signature");
+	assert_null(av[2]);
+	json_decref(av[0]);
+	json_decref(av[1]);
+}
+
 static void packets_that_could_not_be_written(void **state)
 {
 	static char buffer[1024];
@@ -263,6 +312,7 @@ int main(void)
 		cmocka_unit_test(http_stands_beside_a_file),
 		cmocka_unit_test(each_kind_is_left_out_by_itself),
 		cmocka_unit_test(an_end_is_redacted_as_its_beginning),
+		cmocka_unit_test(what_the_virus_engine_said),
 		cmocka_unit_test(packets_that_could_not_be_written),
 		cmocka_unit_test(announced_transfers_are_redacted_too),
 	};

@@ -12,6 +12,7 @@ static void a_file_is_asked_about_and_answered(void **state)
 
 	(void)state;
 	assert_true(submit(1, 5000));
+	now_ns += 3 * NS_PER_MS;
 	tells_nothing();
 	assert_int_equal(status().running, 1);
 	assert_true(peer_hears(&peer, &request));
@@ -28,7 +29,9 @@ static void a_file_is_asked_about_and_answered(void **state)
 	assert_string_equal(verdict.name, "Eicar-Test.UNOFFICIAL");
 	assert_int_equal(verdict.source, SCAN_SOURCE_ENGINE);
 	assert_int_equal(verdict.parent, 1);
-	assert_int_equal(verdict.taken_ns, T0);
+	assert_int_equal(verdict.taken_ns, T0 + 3 * NS_PER_MS); // the queue is no part of the scan
+	assert_int_equal(verdict.by, SCAN_BY_CLAMAV);
+	assert_int_equal(verdict.db_version, 27001);
 	assert_int_equal(verdict.done_ns, now_ns);
 	struct scan_status is = status();
 
@@ -37,6 +40,8 @@ static void a_file_is_asked_about_and_answered(void **state)
 	assert_int_equal(is.signatures, 23);
 	assert_int_equal(is.db_version, 27001);
 	assert_int_equal(is.pid, 4711);
+	assert_int_equal(histogram_count(&is.queue), 1);
+	assert_int_equal(is.queue.max_ns, 3 * NS_PER_MS);
 	assert_int_equal(histogram_count(&is.run), 1);
 	assert_int_equal(is.run.max_ns, 7 * NS_PER_MS);
 	tells_nothing();
