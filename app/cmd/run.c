@@ -35,6 +35,7 @@
 #include "cmd/run_limits.h"
 #include "cmd/run_options.h"
 #include "cmd/run_scan.h"
+#include "cmd/run_scan_desk.h"
 #include "process/service.h"
 #include "control/ctl/telemetry.h"
 #include "machine/standby.h"
@@ -67,7 +68,8 @@ struct run { // everything, in the order in which it is made
 	bool eal_up, ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
 	struct lcore_thread threads[LCORES_MAX];
-	struct run_scan scan;    // its threads: when there is a scan engine
+	struct run_scan scan; // its threads: when there is a scan engine
+	struct run_scan_desk scan_desk;
 	struct standby *standby; // when inspection fails open
 	struct port_links *links;
 	bool forwarded; // lcores have run
@@ -101,7 +103,6 @@ static int refuse(const struct run *run, struct config_errors *errors)
 static int load_gateway(struct run *run, const struct run_arguments *arguments)
 {
 	struct config_errors errors = {0};
-
 	int rc = gateway_load(arguments->gateway, arguments->sets.items, arguments->sets.n,
 		&run->gateway, &errors);
 	if (rc < 0) {
@@ -340,6 +341,7 @@ static int make_lcores(struct run *run)
 	if (!rc)
 		rc = run_scan_new(&run->scan, dp, gateway, &run->confinement.launcher, run->err,
 			sizeof(run->err));
+	run->context.scan = run_scan_desk_init(&run->scan_desk, run->scan.threads, dp);
 	for (unsigned i = 0; run->scan.threads && i < dp->n_lcores; i++) {
 		run->threads[i].wake = scan_threads_wake;
 		run->threads[i].wake_ctx = run->scan.threads;
@@ -433,9 +435,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 
 static void reopen(void *ctx)
 {
-	struct run *run = ctx;
-
-	content_reader_reopen(run->context.content);
+	content_reader_reopen(((struct run *)ctx)->context.content);
 }
 
 static void pump(void *ctx)

@@ -14,8 +14,9 @@ int run_scan_arena(struct run_scan *scan, const struct gateway *gateway, struct 
 {
 	if (gateway->scan.engine != SCAN_ENGINE_CLAMAV)
 		return 0;
-	int rc = scan_arena_new(&scan->arena, (size_t)gateway->scan.arena_mb << 20, ARENA_UNIT,
-		gateway->n_data, err, err_len);
+	size_t trial = ((size_t)gateway->scan.max_file_mb << 20) + SCAN_PAGE; // with its extents
+	int rc = scan_arena_new_spare(&scan->arena, (size_t)gateway->scan.arena_mb << 20,
+		ARENA_UNIT, gateway->n_data, trial, err, err_len);
 
 	launcher->arena_plus_1 = scan->arena.fd + 1;
 	return rc;

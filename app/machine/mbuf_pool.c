@@ -31,7 +31,7 @@
 #define EVIDENCE_RECORD_BYTES 96ull
 #define SCAN_FLOW_BYTES       240ull
 #define SCAN_LCORE_BYTES      (1ull << 20)
-#define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore
+#define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore, or the control core
 #define FRAG_DATAGRAM_BYTES   160ull
 #define FRAG_PACKET_BYTES     64ull        // beside its mbuf
 #define IMPAIRED_BYTES        32ull        // each packet on its way, beside its mbuf
@@ -85,7 +85,7 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	bytes += n * gateway->limits.evidence * EVIDENCE_RECORD_BYTES;
 	if (gateway->scan.engine != SCAN_ENGINE_NONE)
 		bytes += gateway->scan.flows * SCAN_FLOW_BYTES +
-			 (gateway->n_scan + 1) * (SCAN_LCORE_BYTES + n * SCAN_LINK_BYTES);
+			 (gateway->n_scan + 1) * (SCAN_LCORE_BYTES + (n + 1) * SCAN_LINK_BYTES);
 	bytes += n * gateway->fragments.datagrams * FRAG_DATAGRAM_BYTES;
 	bytes += n * gateway->fragments.packets * FRAG_PACKET_BYTES;
 	if (gateway_impairs(gateway))

@@ -39,6 +39,7 @@ struct scan_threads {
 	struct scan_config config;
 	struct scan_worker *workers[GATEWAY_LCORES_MAX];
 	struct hold_workers as_seen; // by data lcores
+	struct scan_trial *trial;
 	struct scan_thread threads[GATEWAY_LCORES_MAX];
 	unsigned n;
 	_Atomic bool stop;
@@ -136,6 +137,11 @@ bool scan_threads_status(struct scan_threads *threads, unsigned index, struct sc
 	return index < threads->n && scan_worker_status(threads->workers[index], out);
 }
 
+struct scan_trial *scan_threads_trial(struct scan_threads *threads)
+{
+	return threads->trial;
+}
+
 void scan_threads_wake(void *arg, uint64_t workers)
 {
 	const struct scan_threads *threads = arg;
@@ -206,12 +212,18 @@ int scan_threads_new(struct dataplane *dp, const struct gateway *gateway,
 		pthread_mutex_init(&threads->threads[i].mail.mutex, NULL);
 	}
 	for (unsigned i = 0; !rc && i < threads->n; i++) {
-		rc = scan_worker_new(&threads->config, i, dp->n_lcores, SOCKET_ID_ANY,
-			&threads->workers[i], err, err_len);
+		rc = scan_worker_new(&threads->config, i, dp->n_lcores + 1, // and the trial
+			SOCKET_ID_ANY, &threads->workers[i], err, err_len);
 		threads->threads[i].all = threads;
 		threads->threads[i].worker = threads->workers[i];
 	}
 	dp->scan = &threads->config;
+	threads->trial =
+		scan_trial_new(&threads->config, threads->workers, threads->n, dp->n_lcores);
+	if (!rc && !threads->trial) {
+		snprintf(err, err_len, "scan lcores: no memory");
+		rc = -ENOMEM;
+	}
 	for (unsigned i = 0; !rc && i < dp->n_lcores; i++)
 		rc = hold_new(dp->lcores[i], &threads->as_seen, err, err_len);
 	for (unsigned i = 0; !rc && i < threads->n; i++)
@@ -257,5 +269,6 @@ void scan_threads_free(struct scan_threads *threads)
 		if (threads->threads[i].wake_fd >= 0)
 			close(threads->threads[i].wake_fd);
 	}
+	scan_trial_free(threads->trial);
 	free(threads);
 }

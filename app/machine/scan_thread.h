@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include "config/gateway.h"
 #include "pipeline/lcore/lcore.h"
+#include "scan/trial.h"
 
 struct scan_threads;
 
@@ -25,6 +26,8 @@ unsigned scan_threads_count(const struct scan_threads *threads);
 int scan_threads_tell(struct scan_threads *threads, unsigned index, const struct scan_news *news);
 // False: there is no such scan lcore, or its engine has nothing to tell.
 bool scan_threads_status(struct scan_threads *threads, unsigned index, struct scan_status *out);
+// For a file of the control core's; each worker has a link for it. Never NULL.
+struct scan_trial *scan_threads_trial(struct scan_threads *threads);
 // Wakes those whose bit is set. Any data lcore, between its turns (lcore.scan_wakes).
 void scan_threads_wake(void *threads, uint64_t workers);
 // Ends the threads; no verdict comes any more. NULL is allowed; twice, too.

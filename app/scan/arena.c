@@ -13,6 +13,8 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
+#define SPARE_MAX (2 * (size_t)SCAN_FILE_MAX)
+
 static int failed(struct scan_arena *arena, const char *what, char *err, size_t err_len)
 {
 	int error = errno;
@@ -26,16 +28,23 @@ static int failed(struct scan_arena *arena, const char *what, char *err, size_t 
 int scan_arena_new(struct scan_arena *arena, size_t bytes, size_t unit, unsigned n_parts, char *err,
 	size_t err_len)
 {
+	return scan_arena_new_spare(arena, bytes, unit, n_parts, 0, err, err_len);
+}
+
+int scan_arena_new_spare(struct scan_arena *arena, size_t bytes, size_t unit, unsigned n_parts,
+	size_t spare, char *err, size_t err_len)
+{
 	*arena = (struct scan_arena){.fd = -1};
 	if (!bytes || !unit || unit % SCAN_PAGE || !n_parts ||
-		bytes > (uint64_t)UINT32_MAX * SCAN_PAGE - unit * n_parts) {
+		bytes > (uint64_t)UINT32_MAX * SCAN_PAGE - unit * n_parts || spare > SPARE_MAX) {
 		snprintf(err, err_len, "scan arena: %zu bytes for %u data lcores cannot be had",
 			bytes, n_parts);
 		return -EINVAL;
 	}
 	size_t part = (bytes + n_parts - 1) / n_parts;
 
-	arena->bytes = (part + unit - 1) / unit * unit * n_parts;
+	arena->spare = (spare + SCAN_PAGE - 1) / SCAN_PAGE * SCAN_PAGE;
+	arena->bytes = (part + unit - 1) / unit * unit * n_parts + arena->spare;
 	arena->fd = memfd_create("sluice-scan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (arena->fd < 0)
 		return failed(arena, "memfd_create", err, err_len);
@@ -65,8 +74,14 @@ void scan_arena_free(struct scan_arena *arena)
 uint8_t *scan_arena_part(
 	const struct scan_arena *arena, unsigned index, unsigned n_parts, size_t *bytes)
 {
-	*bytes = arena->bytes / n_parts;
+	*bytes = (arena->bytes - arena->spare) / n_parts;
 	return arena->base + *bytes * index;
+}
+
+uint8_t *scan_arena_spare(const struct scan_arena *arena, size_t *bytes)
+{
+	*bytes = arena->spare;
+	return arena->base + arena->bytes - arena->spare;
 }
 
 bool scan_extents_fit(

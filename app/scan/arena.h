@@ -5,7 +5,8 @@
 // whoever is given its descriptor can read it, and nothing else. Memory is taken by the kernel as
 // pages are first written.
 //
-// Each data lcore has a part of its own, in which it alone hands out room.
+// Each data lcore has a part of its own, in which it alone hands out room; what is behind the parts
+// is the control core's (trial.h).
 #ifndef SLUICE_SCAN_ARENA_H
 #define SLUICE_SCAN_ARENA_H
 
@@ -16,17 +17,23 @@ struct scan_arena {
 	int fd;        // -1: there is none
 	uint8_t *base; // of `bytes`
 	size_t bytes;  // whole pages
+	size_t spare;  // of these, at the end: no data lcore's
 };
 
 // Before threads and children. `bytes` is rounded up to whole parts of `unit` for each of `n_parts`
 // data lcores. 0; -EINVAL, -ENOMEM, -errno with a message; `arena` is then empty.
 int scan_arena_new(struct scan_arena *arena, size_t bytes, size_t unit, unsigned n_parts, char *err,
 	size_t err_len);
+// The same, and `spare` bytes behind the parts for the control core, rounded up to pages.
+int scan_arena_new_spare(struct scan_arena *arena, size_t bytes, size_t unit, unsigned n_parts,
+	size_t spare, char *err, size_t err_len);
 void scan_arena_free(struct scan_arena *arena); // one that is empty is allowed
 
 // The part of data lcore `index` of `n_parts`; any core.
 uint8_t *scan_arena_part(
 	const struct scan_arena *arena, unsigned index, unsigned n_parts, size_t *bytes);
+// What belongs to no part; 0 bytes: there is none.
+uint8_t *scan_arena_spare(const struct scan_arena *arena, size_t *bytes);
 
 // The extents of a file job, as far as they can be: NULL: they lie outside of the arena, are none
 // or too many, are not side by side in pages, or do not come to the job's bytes. Reads the arena,

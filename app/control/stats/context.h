@@ -33,6 +33,7 @@ struct control_context { // what commands work on; borrowed
 	struct content_recent *recent;     // what it has told of last; may be NULL
 	struct blocked_ids *blocked;       // may be NULL
 	const struct trace_log *trace_log; // may be NULL
+	const struct scan_desk *scan;      // NULL: there is no scan engine (scan_desk.h)
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);
 	uint64_t started_ns;
