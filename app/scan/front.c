@@ -43,6 +43,7 @@ struct scan_front {
 	// Of the engine, when it was last asked. A verdict of that parent rests on that digest.
 	uint32_t parent; // 0: it scans nothing
 	uint8_t digest[SCAN_WIRE_DIGEST];
+	uint32_t db_version;
 	_Atomic uint64_t hits, misses, joined, listed;
 	struct slot slots[]; // SCAN_JOBS_MAX, if anything is hashed
 };
@@ -112,7 +113,11 @@ static void tell(struct scan_front *front, uint32_t index, const struct scan_kno
 	verdict->value = known->value;
 	verdict->reason = known->reason;
 	verdict->source = (uint8_t)source;
-	verdict->done_ns = now_ns;
+	verdict->taken_ns = verdict->done_ns = now_ns;
+	if (source == SCAN_SOURCE_CACHE) { // who has looked at it had the same signatures
+		verdict->by = SCAN_BY_CLAMAV;
+		verdict->db_version = front->db_version;
+	}
 	memcpy(verdict->name, known->name, sizeof(verdict->name));
 	append(front, &front->told, index);
 }
@@ -295,6 +300,8 @@ static void look_at_engine(struct scan_front *front)
 
 	front->parent = scans ? status.parent : 0;
 	memcpy(front->digest, status.digest, sizeof(front->digest));
+	front->db_version =
+		status.db_version < UINT32_MAX ? (uint32_t)status.db_version : UINT32_MAX;
 }
 
 static void retry_ready(struct scan_front *front, uint64_t now_ns)
@@ -309,14 +316,12 @@ static void engine_told(struct scan_front *front, const struct scan_verdict *ver
 	uint32_t index = verdict->job.trigger;
 	struct slot *slot = &front->slots[index];
 	const struct scan_job job = slot->verdict.job;
-	uint64_t taken_ns = slot->verdict.taken_ns;
 	struct scan_known known = {.value = verdict->value, .reason = verdict->reason};
 
 	memcpy(known.name, verdict->name, sizeof(known.name));
 	disown(front, slot, &known, verdict->parent, verdict->done_ns);
 	slot->verdict = *verdict;
 	slot->verdict.job = job;
-	slot->verdict.taken_ns = taken_ns;
 	append(front, &front->told, index);
 }
 
@@ -383,7 +388,7 @@ int scan_front_submit(struct scan_front *front, const struct scan_job *job, uint
 	if (index == NONE)
 		return -EAGAIN;
 	front->free = front->slots[index].next;
-	front->slots[index] = (struct slot){.verdict = {.job = *job, .taken_ns = now_ns}};
+	front->slots[index] = (struct slot){.verdict = {.job = *job}};
 	if (hash_is_of_use(front))
 		append(front, &front->hash, index);
 	else

@@ -24,6 +24,7 @@
 #include "scan/peer.h"
 #include "scan/program/folder.h"
 #include "scan/program/parent.h"
+#include "scan/program/watch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -35,7 +36,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 #define AFTER_MAX 2000 // turns after the last record
 #define FDS_HIGH  128
 
-enum op { REPLACE, RAW, READY, TORN, EXIT, SIGNALED, CLOSE, TIME, NO_FORK, KIND, DEAF, END, OPS };
+enum op {
+	REPLACE,
+	RAW,
+	READY,
+	TORN,
+	EXIT,
+	SIGNALED,
+	CLOSE,
+	TIME,
+	NO_FORK,
+	KIND,
+	DEAF,
+	END,
+	FOLDER,
+	OPS
+};
 
 struct process {
 	int files, ready; // its ends
@@ -59,6 +75,7 @@ static unsigned n_processes, runs, after;
 static const uint8_t *input;
 static size_t left;
 static bool simulated, fork_fails, is_ended;
+static bool folder_changes, folder_fails; // that of the signatures
 static bool is_emptied; // its folder, since a child was last reaped
 static uint64_t now_ns;
 static int last_files, last_ready, signals[2];
@@ -141,6 +158,40 @@ int scan_folder_empty(const char *path)
 	(void)path;
 	is_emptied = true;
 	return 0;
+}
+
+void scan_watch_begin(
+	struct scan_watch *watch, const char *folder, uint64_t every_s, uint64_t ms)
+{
+	(void)watch;
+	(void)folder;
+	(void)every_s;
+	(void)ms;
+}
+
+bool scan_watch_changed(struct scan_watch *watch, uint64_t ms)
+{
+	bool changes = folder_changes;
+
+	(void)watch;
+	(void)ms;
+	folder_changes = false;
+	return changes;
+}
+
+int scan_watch_wait_ms(const struct scan_watch *watch, uint64_t ms)
+{
+	(void)watch;
+	(void)ms;
+	return -1;
+}
+
+int scan_database_list(struct scan_database *database, const char *folder, char *err, size_t len)
+{
+	(void)folder;
+	*database = (struct scan_database){.detecting = !folder_fails};
+	snprintf(err, len, "%s", folder_fails ? "it is being written" : "");
+	return folder_fails ? -EAGAIN : 0;
 }
 
 _Noreturn void scan_child_run(const struct scan_child *child)
@@ -314,6 +365,7 @@ static void hear(struct lcore *lcore)
 			check(processes[lcore->child].is_reaped, "gone, and not reaped");
 			lcore->child = -1;
 			break;
+		case SCAN_PEER_FOLDER:
 		case SCAN_PEER_FAILED: break;
 		case SCAN_PEER_LOST:
 			check(!strcmp(lcore->peer.text, "the scanner has closed its socket"),
@@ -417,6 +469,10 @@ static void happen(enum op op, uint8_t who, uint8_t x, uint8_t y)
 			send_signal(SIGTERM);
 		is_ended |= x == 0xe7;
 		break;
+	case FOLDER:
+		folder_changes = true;
+		folder_fails = x & 1;
+		break;
 	case OPS: break;
 	}
 }
@@ -476,7 +532,7 @@ static void begin(struct scan_settings *settings)
 		check(stderr, "/dev/null");
 	}
 	n_processes = runs = after = 0;
-	fork_fails = is_ended = false;
+	fork_fails = is_ended = folder_changes = false;
 	is_emptied = true;
 	now_ns = 1000000000u;
 	settings->arena = fcntl(arena.fd, F_DUPFD_CLOEXEC, 3);
