@@ -339,7 +339,7 @@ static int make_lcores(struct run *run)
 	if (!rc && gateway->stall.policy == STALL_OPEN)
 		rc = standby_new(dp, &run->standby, run->err, sizeof(run->err));
 	if (!rc)
-		rc = run_scan_new(&run->scan, dp, gateway, &run->confinement.launcher, run->err,
+		rc = run_scan_new(&run->scan, &run->context, &run->confinement.launcher, run->err,
 			sizeof(run->err));
 	run->context.scan = run_scan_desk_init(&run->scan_desk, run->scan.threads, dp);
 	for (unsigned i = 0; run->scan.threads && i < dp->n_lcores; i++) {

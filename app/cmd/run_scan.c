@@ -3,8 +3,10 @@
 #include "cmd/run_scan.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "cmd/run_scan_inside.h"
 #include "content/memory.h"
 
 #define ARENA_UNIT CONTENT_BLOCK_MAX // each data lcore hands out its part in blocks
@@ -22,31 +24,50 @@ int run_scan_arena(struct run_scan *scan, const struct gateway *gateway, struct 
 	return rc;
 }
 
-static void lost_launcher(struct run_scan *scan)
+void run_scan_lost_launcher(struct run_scan *scan)
 {
-	if (!scan->is_lost)
-		log_error("the launcher has died: the scanner is not started again when it ends");
+	if (scan->is_lost)
+		return;
+	log_error("the launcher has died: the scanner is not started again when it ends, and new "
+		  "signatures are not loaded; restart when convenient");
 	scan->is_lost = true;
+	run_scan_tell_all(scan, &(struct scan_news){.fd = -1});
 }
 
-int run_scan_new(struct run_scan *scan, struct dataplane *dp, const struct gateway *gateway,
-	struct launcher *launcher, char *err, size_t err_len)
+int run_scan_new(struct run_scan *scan, struct control_context *context, struct launcher *launcher,
+	char *err, size_t err_len)
 {
 	const struct scan_arena *arena = scan->arena.base ? &scan->arena : NULL;
-	int rc = scan_threads_new(dp, gateway, arena, &scan->threads, err, err_len);
+	int rc = scan_threads_new(
+		context->dp, context->gateway, arena, &scan->threads, err, err_len);
 
 	if (rc < 0 || !arena || launcher_scan_fd(launcher) < 0)
 		return rc;
 	scan->launcher = launcher;
+	scan->context = context;
+	run_scan_reload_new(scan);
 	if (scan_parent_begin(launcher_scan_fd(launcher)) == -EPIPE)
-		lost_launcher(scan);
+		run_scan_lost_launcher(scan);
 	return 0;
 }
 
+// What is told later keeps its order, and has room: two parents at most live at a time.
 static void tell(struct run_scan *scan, unsigned index, const struct scan_news *news)
 {
-	scan->waits[index] = scan_threads_tell(scan->threads, index, news) < 0;
-	scan->later[index] = *news;
+	uint8_t *n = &scan->n_later[index];
+
+	if (!*n && scan_threads_tell(scan->threads, index, news) == 0)
+		return;
+	if (*n < RUN_SCAN_MAIL_MAX)
+		scan->later[index][(*n)++] = *news;
+	else if (news->fd >= 0)
+		close(news->fd);
+}
+
+void run_scan_tell_all(struct run_scan *scan, const struct scan_news *news)
+{
+	for (unsigned i = 0; i < scan_threads_count(scan->threads); i++)
+		tell(scan, i, news);
 }
 
 // False: a scan lcore has not read its mail; nothing new is taken until it has.
@@ -55,30 +76,55 @@ static bool tell_what_waits(struct run_scan *scan)
 	bool all = true;
 
 	for (unsigned i = 0; i < scan_threads_count(scan->threads); i++) {
-		if (scan->waits[i])
-			tell(scan, i, &scan->later[i]);
-		all = all && !scan->waits[i];
+		uint8_t *n = &scan->n_later[i];
+
+		while (*n && scan_threads_tell(scan->threads, i, &scan->later[i][0]) == 0) {
+			(*n)--;
+			memmove(scan->later[i], scan->later[i] + 1, *n * sizeof(scan->later[i][0]));
+		}
+		all = all && !*n;
 	}
 	return all;
 }
 
+static void take_one(struct run_scan *scan, const struct scan_parent_news *news, const int *fds)
+{
+	uint64_t now_ns = scan->context->now_ns();
+
+	if (!news->parent)
+		scan_reload_none(&scan->reload);
+	else if (news->n_fds)
+		scan_reload_started(&scan->reload, news->parent, now_ns);
+	else
+		scan_reload_dead(&scan->reload, news->parent);
+	for (unsigned i = 0; news->parent && i < scan_threads_count(scan->threads); i++)
+		tell(scan, i,
+			&(struct scan_news){
+				.fd = i < news->n_fds ? fds[i] : -1, .parent = news->parent});
+}
+
 static void take_news(struct run_scan *scan, int fd)
 {
-	unsigned n = scan_threads_count(scan->threads);
 	int fds[SCAN_PARENT_CONTROLS_MAX], rc;
 	struct scan_parent_news news;
 
 	while (tell_what_waits(scan)) {
 		rc = scan_parent_news(fd, &news, fds);
 		if (rc == -EPIPE)
-			lost_launcher(scan);
+			run_scan_lost_launcher(scan);
 		if (rc == -EAGAIN || rc == -EPIPE)
 			return;
-		for (unsigned i = 0; !rc && i < n; i++)
-			tell(scan, i,
-				&(struct scan_news){
-					.fd = i < news.n_fds ? fds[i] : -1, .parent = news.parent});
+		if (!rc)
+			take_one(scan, &news, fds);
 	}
+}
+
+static bool was_asked(const struct run_scan *scan, uint32_t parent)
+{
+	for (unsigned i = 0; i < RUN_SCAN_ENDS_MAX; i++)
+		if (scan->asked[i] == parent)
+			return true;
+	return false;
 }
 
 static void ask_for_ends(struct run_scan *scan, int fd, const struct scan_status *status)
@@ -86,46 +132,27 @@ static void ask_for_ends(struct run_scan *scan, int fd, const struct scan_status
 	for (unsigned i = 0; i < SCAN_LOST_MAX; i++) {
 		uint32_t lost = status->lost[i];
 
-		if (lost > scan->killed && scan_parent_kill(fd, lost) == 0)
-			scan->killed = lost;
+		if (lost && !was_asked(scan, lost) && scan_parent_kill(fd, lost) == 0)
+			scan->asked[scan->n_asked++ % RUN_SCAN_ENDS_MAX] = lost;
 	}
-}
-
-static void report(struct run_scan *scan, const struct scan_status *status)
-{
-	if (status->refused > scan->refused)
-		log_error("scanner: the new one is not taken: %s; the one before it goes on",
-			status->refusal);
-	scan->refused = status->refused;
-	if (status->state == scan->state)
-		return;
-	if (status->state == SCAN_STATE_READY && scan->state != SCAN_STATE_WAITING)
-		log_notice("scanner: ready, %u signatures", status->signatures);
-	else if (status->state == SCAN_STATE_FAILED)
-		log_error("scanner: no engine: %s; files pass or end as the policy says for those "
-			  "that are not scanned",
-			status->text);
-	else if (status->state == SCAN_STATE_ABSENT)
-		log_error("scanner: gone (%s); files pass or end as the policy says for those that "
-			  "are not scanned, until the next one is there",
-			status->text[0] ? status->text : "no reason given");
-	scan->state = status->state;
 }
 
 void run_scan_tick(struct run_scan *scan)
 {
-	struct scan_status status;
 	int fd = scan->launcher ? launcher_scan_fd(scan->launcher) : -1;
+	unsigned n = 0;
 
 	if (fd < 0)
 		return;
-	if (!scan->is_lost)
+	if (scan->is_lost)
+		tell_what_waits(scan);
+	else
 		take_news(scan, fd);
-	for (unsigned i = 0; scan_threads_status(scan->threads, i, &status); i++) {
-		ask_for_ends(scan, fd, &status);
-		if (i == 0)
-			report(scan, &status);
-	}
+	for (; n < SCAN_PARENT_CONTROLS_MAX &&
+		scan_threads_status(scan->threads, n, &scan->status[n]);
+		n++)
+		ask_for_ends(scan, fd, &scan->status[n]);
+	run_scan_reload_tick(scan, n);
 }
 
 void run_scan_free(struct run_scan *scan)
@@ -133,11 +160,14 @@ void run_scan_free(struct run_scan *scan)
 	scan_threads_free(scan->threads);
 	scan->threads = NULL;
 	for (unsigned i = 0; i < SCAN_PARENT_CONTROLS_MAX; i++) {
-		if (scan->waits[i] && scan->later[i].fd >= 0)
-			close(scan->later[i].fd);
-		scan->waits[i] = false;
+		for (unsigned j = 0; j < scan->n_later[i]; j++)
+			if (scan->later[i][j].fd >= 0)
+				close(scan->later[i][j].fd);
+		scan->n_later[i] = 0;
 	}
 	scan->launcher = NULL;
+	if (scan->context)
+		scan->context->scan_reloads = NULL;
 	if (scan->arena.base) // zeroed: it was never made
 		scan_arena_free(&scan->arena);
 }

@@ -50,6 +50,11 @@ enum scan_engine_word { // gateway.json: scan.engine
 	SCAN_ENGINE_CLAMAV, // files, by sluice-scan
 };
 
+enum scan_reload_word { // gateway.json: scan.reload
+	SCAN_RELOAD_CONCURRENT,
+	SCAN_RELOAD_SEQUENTIAL,
+};
+
 enum gateway_impair_place { GATEWAY_IMPAIR_RX, GATEWAY_IMPAIR_TX };
 enum gateway_flow_key { GATEWAY_FLOW_KEY_SERVICE, GATEWAY_FLOW_KEY_TUPLE };
 enum gateway_loss { GATEWAY_LOSS_BERNOULLI, GATEWAY_LOSS_GILBERT_ELLIOTT };

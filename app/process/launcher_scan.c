@@ -7,7 +7,7 @@
 #include "process/launcher_process.h"
 #include "base/log.h"
 
-#define NUMBERS 8
+#define NUMBERS 9
 #define END_MS  500 // in which it ends by itself
 
 // Of the launcher's process, which lives as long as they are used.
@@ -30,11 +30,12 @@ void launcher_plan_scan(struct launcher_plan *plan, int arena, int socket)
 {
 	static char options[][16] = {"--database", "--tmp", "--user", "--tmp-mb", "--memory-mb",
 		"--jobs", "--max-scan-ms", "--max-file-mb", "--max-scan-mb", "--max-recursion",
-		"--max-files"};
+		"--max-files", "--watch-s"};
 	const struct gateway *gateway = plan->gateway;
 	const uint32_t values[NUMBERS] = {gateway->scan.tmp_mb, gateway->scan.memory_mb,
 		gateway->scan.jobs, gateway->scan.timeout_ms, gateway->scan.max_file_mb,
-		gateway->scan.max_scan_mb, gateway->scan.max_recursion, gateway->scan.max_files};
+		gateway->scan.max_scan_mb, gateway->scan.max_recursion, gateway->scan.max_files,
+		gateway->scan.watch ? gateway->scan.watch_s : 0};
 	struct scan_parent_plan scan = {.program = gateway->scan.program,
 		.words = words,
 		.arena = arena,

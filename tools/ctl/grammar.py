@@ -349,6 +349,12 @@ def add_policy(grammar):
         "default: the file in force, read again")
 
 
+def add_scan(grammar):
+    scan = grammar.noun("scan", "the virus scanner")
+    grammar.leaf(scan, "reload", "scan_reload:reload",
+                 "begins to load its signatures anew; until they are there the old ones are used (scan.reload)")
+
+
 def add_recent(grammar):
     for name, what in (("transfers", "files that were transferred or refused last, newest first"),
                        ("chat", "chat messages that rules record or refuse, newest first")):
@@ -394,6 +400,7 @@ def grammar_new():
     add_cache(grammar)
     add_content(grammar)
     add_policy(grammar)
+    add_scan(grammar)
     add_recent(grammar)
     add_audit(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(

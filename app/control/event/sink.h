@@ -89,6 +89,16 @@ struct link_report {
 	uint64_t left_out; // changes since the last report that were not reported
 };
 void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_report *report);
+struct scanner_report {     // the signatures that files are looked at with
+	const char *state;  // taken, refused, gone
+	const char *reason; // "": none
+	bool in_force;      // the rest says which are; else there are none
+	uint32_t signatures;
+	uint64_t db_version; // 0: own files alone
+	uint64_t db_time_s;
+	uint8_t digest[32];
+};
+void sink_scanner_event(struct sink *sink, uint64_t now_ns, const struct scanner_report *report);
 struct audit_report {          // somebody asked something of the gateway, or tried to
 	const char *peer;      // from where
 	const char *command;   // of the control socket

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of the control core itself.
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,42 @@ void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_repor
 		json_out_bool(&line, "attached_again", true);
 	if (report->left_out)
 		json_out_u64(&line, "left_out", report->left_out);
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+	sink_flush(sink); // somebody may wait for it
+}
+
+static void put_database(
+	struct json_out *line, uint64_t now_ns, const struct scanner_report *report)
+{
+	uint64_t now_s = now_ns / NS_PER_S;
+	char text[2 * sizeof(report->digest) + 1];
+
+	json_out_u64(line, "signatures", report->signatures);
+	json_out_u64(line, "db_version", report->db_version);
+	eve_timestamp(report->db_time_s * NS_PER_S, text, sizeof text);
+	json_out_string(line, "db_time", text);
+	json_out_u64(line, "db_age_s", now_s > report->db_time_s ? now_s - report->db_time_s : 0);
+	for (unsigned i = 0; i < sizeof(report->digest); i++)
+		snprintf(text + 2 * i, 3, "%02x", report->digest[i]);
+	json_out_string(line, "digest", text);
+}
+
+void sink_scanner_event(struct sink *sink, uint64_t now_ns, const struct scanner_report *report)
+{
+	struct json_out line;
+
+	if (!record_begin(sink, &line, EVE_LINE_MAX, now_ns, "scanner"))
+		return;
+	json_out_open(&line, "scanner", '{');
+	json_out_string(&line, "state", report->state);
+	if (*report->reason)
+		json_out_text(&line, "reason", report->reason, strnlen(report->reason, 512));
+	json_out_bool(&line, "in_force", report->in_force);
+	if (report->in_force)
+		put_database(&line, now_ns, report);
 	json_out_close(&line, '}');
 	json_out_close(&line, '}');
 	json_out_newline(&line);

@@ -11,6 +11,7 @@
 #include "control/content/reader.h"
 #include "control/event/sink.h"
 #include "control/policy/exemptions.h"
+#include "control/stats/scan_reloads.h"
 
 struct cache_store_stats { // of control/cache/store.h
 	uint64_t restored;
@@ -34,6 +35,7 @@ struct control_context { // what commands work on; borrowed
 	struct blocked_ids *blocked;       // may be NULL
 	const struct trace_log *trace_log; // may be NULL
 	const struct scan_desk *scan;      // NULL: there is no scan engine (scan_desk.h)
+	struct scan_reloads *scan_reloads; // NULL: there is no engine that has signatures
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);
 	uint64_t started_ns;

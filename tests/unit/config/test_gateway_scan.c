@@ -48,6 +48,9 @@ static void defaults(void **state)
 	assert_int_equal(gateway->scan.max_scan_mb, 400);
 	assert_int_equal(gateway->scan.max_recursion, 17);
 	assert_int_equal(gateway->scan.max_files, 10000);
+	assert_int_equal(gateway->scan.reload, SCAN_RELOAD_CONCURRENT);
+	assert_true(gateway->scan.watch);
+	assert_int_equal(gateway->scan.watch_s, 10);
 	gateway_free(gateway);
 }
 
@@ -56,7 +59,8 @@ static void each_is_read_and_needs_a_restart(void **state)
 	static const char *const sets[] = {"scan.engine=clamav", "scan.program=/p",
 		"scan.database=/d", "scan.tmp=/t", "scan.user=u", "scan.arena_mb=4",
 		"scan.tmp_mb=5", "scan.memory_mb=16", "scan.jobs=6", "scan.max_file_mb=7",
-		"scan.max_scan_mb=8", "scan.max_recursion=9", "scan.max_files=10"};
+		"scan.max_scan_mb=8", "scan.max_recursion=9", "scan.max_files=10",
+		"scan.reload=sequential", "scan.watch=false", "scan.watch_s=11"};
 	struct gateway *before = with(NULL);
 
 	(void)state;

@@ -98,6 +98,7 @@ static const struct question questions[] = {
 	{"trace", "'flow_id':1450599193155113,'on':true"},
 	{"trace-read", "'flow_id':1450599193155113"},
 	{"trace", "'flow_id':1450599193155113,'on':false"},
+	{"scan-reload", ""},
 	{"no-such", ""},
 	{"stats", "'more':1"},
 };

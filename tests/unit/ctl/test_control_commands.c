@@ -266,6 +266,48 @@ static void the_cache_is_merged_over_lcores(void **state)
 	world_free(&w);
 }
 
+static const char *begun(void *ctx)
+{
+	(*(unsigned *)ctx)++;
+	return NULL;
+}
+
+static const char *not_begun(void *ctx)
+{
+	(void)ctx;
+	return "one is under way";
+}
+
+static void signatures_are_loaded_anew(void **state)
+{
+	unsigned asked = 0;
+	struct scan_reloads reloads = {.ctx = &asked, .ask = begun, .taken = 3, .refused = 1};
+	struct world w;
+	json_t *reply;
+
+	(void)state;
+	world_new(&w);
+	asks_nok(&w, "{\"command\":\"scan-reload\"}", "no engine that has signatures");
+	w.context.scan_reloads = &reloads;
+	reply = ask(&w, "{\"command\":\"scan-reload\"}");
+	assert_string_equal(
+		json_string_value(json_object_get(message(reply), "mode")), "concurrent");
+	assert_int_equal(number(message(reply), "taken"), 3);
+	assert_int_equal(number(message(reply), "refused"), 1);
+	json_decref(reply);
+	assert_int_equal(asked, 1);
+	reloads.is_sequential = true;
+	reply = ask(&w, "{\"command\":\"scan-reload\"}");
+	assert_string_equal(
+		json_string_value(json_object_get(message(reply), "mode")), "sequential");
+	json_decref(reply);
+	reloads.ask = not_begun;
+	asks_nok(&w, "{\"command\":\"scan-reload\"}", "under way");
+	asks_nok(&w, "{\"command\":\"scan-reload\",\"arguments\":{\"x\":1}}", "none expected");
+	assert_int_equal(asked, 2);
+	world_free(&w);
+}
+
 static void what_others_said_is_merged_over_lcores(void **state)
 {
 	struct world w;
@@ -460,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_audit_log_is_summed),
 		cmocka_unit_test(stages_are_summed_over_lcores),
+		cmocka_unit_test(signatures_are_loaded_anew),
 		cmocka_unit_test(simple_commands),
 		cmocka_unit_test(wrong_lines_are_answered),
 		cmocka_unit_test(flows_page_by_page),

@@ -89,6 +89,7 @@ static void a_command_leaves_nothing(void **state)
 		{"policy-check", ""},
 		{"policy-diff", ""},
 		{"policy-reload", ""},
+		{"scan-reload", ""},
 		{"no-such", ""},
 	};
 	(void)state;

@@ -164,6 +164,44 @@ static void a_link_is_told_at_once(void **state)
 	sink_world_free(&w);
 }
 
+static void a_scanner_is_told_at_once(void **state)
+{
+	const struct scanner_report reports[] = {
+		{.state = "taken",
+			.reason = "",
+			.in_force = true,
+			.signatures = 23,
+			.db_version = 27000,
+			.db_time_s = 1700000000,
+			.digest = {0xab, 1}},
+		{.state = "refused", .reason = "db has \"no\" signatures"},
+	};
+	static const char *const lines[] = {
+		("{\"state\":\"taken\",\"in_force\":true,\"signatures\":23,\"db_version\":27000,"
+		 "\"db_time\":\"2023-11-14T22:13:20.000000+0000\",\"db_age_s\":100,\"digest\":"
+		 "\"ab01000000000000000000000000000000000000000000000000000000000000\"}"),
+		("{\"state\":\"refused\",\"reason\":\"db has \\\"no\\\" signatures\",\"in_force\":"
+		 "false}"),
+	};
+	struct sink_world w = sink_world_new(2);
+
+	(void)state;
+	world_open(&w, true, true, true);
+	for (unsigned i = 0; i < 2; i++) {
+		sink_scanner_event(w.sink, 1700000100 * NS_PER_S, &reports[i]); // nobody flushes
+		json_t *list = lines_read(w.path), *line = json_array_get(list, i);
+		json_t *want = json_loads(lines[i], 0, NULL);
+
+		assert_non_null(want);
+		assert_string_equal(
+			json_string_value(json_object_get(line, "event_type")), "scanner");
+		assert_true(json_equal(json_object_get(line, "scanner"), want));
+		json_decref(want);
+		json_decref(list);
+	}
+	sink_world_free(&w);
+}
+
 static void a_rotation_loses_nothing(void **state)
 {
 	struct sink_world w = sink_world_new(2);
@@ -398,6 +436,7 @@ int main(void)
 		cmocka_unit_test(half_a_record_of_a_killed_gateway_is_removed),
 		cmocka_unit_test(root_follows_no_link_of_another_user),
 		cmocka_unit_test(a_link_is_told_at_once),
+		cmocka_unit_test(a_scanner_is_told_at_once),
 		cmocka_unit_test(a_full_disk_never_tears_a_line),
 		cmocka_unit_test(what_the_buffer_cannot_hold_is_counted),
 		cmocka_unit_test(a_reader_that_stands_still_costs_no_time),

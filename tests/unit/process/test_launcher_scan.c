@@ -48,6 +48,8 @@ static int begin(void **state)
 	gateway.scan.max_scan_mb = 6;
 	gateway.scan.max_recursion = 7;
 	gateway.scan.max_files = 8;
+	gateway.scan.watch = true;
+	gateway.scan.watch_s = 9;
 	gateway.n_scan = 3;
 	return rc;
 }
@@ -108,7 +110,7 @@ static void its_command_line_is_that_of_gateway_json(void **state)
 		" --arena 3 --control 4,5,6 --place 0 --database /db --tmp %s --user clam --tmp-mb "
 		"2 "
 		"--memory-mb 3 --jobs 4 --max-scan-ms 1 --max-file-mb 5 --max-scan-mb 6 "
-		"--max-recursion 7 --max-files 8\n",
+		"--max-recursion 7 --max-files 8 --watch-s 9\n",
 		tmp);
 	assert_string_equal(strchr(written(), ' '), expected);
 	assert_true(is_there(tmp));
