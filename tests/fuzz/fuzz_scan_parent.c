@@ -23,6 +23,7 @@
 #include "scan/arena.h"
 #include "scan/peer.h"
 #include "scan/program/folder.h"
+#include "scan/program/database.h"
 #include "scan/program/parent.h"
 #include "scan/program/watch.h"
 
