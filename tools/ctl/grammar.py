@@ -202,7 +202,8 @@ def add_pair(parser):
 
 
 # Commands of the control socket that are asked under another name, or as a part of others.
-ELSEWHERE = ("help", "stages", "log-level", "endpoint-list", "name-list", "trace-read")
+ELSEWHERE = ("help", "stages", "log-level", "endpoint-list", "name-list", "trace-read", "scan-test-begin",
+             "scan-test-add", "scan-test-run")
 
 
 def value(text):
@@ -380,6 +381,13 @@ def add_audit(grammar):
     verify.add_argument("--head", metavar="HEX", help="a head that the log had once, as syslog has it: its record must be there")
 
 
+def add_scan(grammar):
+    scan = grammar.noun("scan", "the virus engine")
+    grammar.leaf(scan, "show", "scan:show", "its state, signatures, queue and verdicts, files under scan, the slowest ones")
+    tested = grammar.leaf(scan, "test", "scan:test", "has the engine in force look at a file; 1 if it is not clean")
+    live(tested.add_argument("file", metavar="FILE", help="up to scan.max_file_mb"), "file")
+
+
 def grammar_new():
     grammar = Grammar()
     add_stats(grammar)
@@ -403,6 +411,7 @@ def grammar_new():
     add_scan(grammar)
     add_recent(grammar)
     add_audit(grammar)
+    add_scan(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
         "level", nargs="?", choices=LEVELS, help="sets it")
     debug = grammar.noun("debug", "for tests; refused unless gateway.json says debug", hidden=True)

@@ -13,6 +13,8 @@ struct content_recent {
 	uint64_t seen[RECENT_KINDS];
 	struct recent_entry *entries[RECENT_KINDS];
 	uint64_t *table; // mask + 1 of sequence numbers of transfers; 0: free
+	unsigned n_slow;
+	struct recent_entry slow[RECENT_SLOW_MAX]; // the slowest first
 };
 
 static void copy(const struct content_record *record, enum content_record_text which, bool end,
@@ -77,6 +79,7 @@ void content_item_end(const struct content_record *began, const struct content_r
 	item->end = ended->end;
 	item->type = ended->file_type;
 	item->stored = result && result->stored;
+	item->av = ended->av;
 	item->has_sha256 = result && result->digested && !ended->lost;
 	if (item->has_sha256)
 		memcpy(item->sha256, result->digests.sha256, sizeof item->sha256);
@@ -179,12 +182,69 @@ static struct recent_entry *table_find(
 	return NULL;
 }
 
+// Of one that nobody has answered in time: how long it was waited for.
+static uint64_t slowness_ns(const struct content_item *item)
+{
+	if (!item->av.known)
+		return 0;
+	return item->av.value == SCAN_TIMEOUT ? item->av.hold_ns : item->av.run_ns;
+}
+
+static bool is_of_late(const struct recent_entry *entry, uint64_t now_ns)
+{
+	return now_ns < entry->event.now_ns + RECENT_SLOW_NS;
+}
+
+static void forget_slow(struct content_recent *recent, uint64_t now_ns)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < recent->n_slow; i++) {
+		if (!is_of_late(&recent->slow[i], now_ns))
+			continue;
+		if (n != i)
+			recent->slow[n] = recent->slow[i];
+		n++;
+	}
+	recent->n_slow = n;
+}
+
+static void add_slow(
+	struct content_recent *recent, const struct event *event, const struct content_item *item)
+{
+	uint64_t its_ns = slowness_ns(item);
+	unsigned at = 0;
+
+	if (!its_ns)
+		return;
+	forget_slow(recent, event->now_ns);
+	while (at < recent->n_slow && slowness_ns(&recent->slow[at].item) >= its_ns)
+		at++;
+	if (at == RECENT_SLOW_MAX)
+		return;
+	recent->n_slow += recent->n_slow < RECENT_SLOW_MAX;
+	memmove(recent->slow + at + 1, recent->slow + at,
+		(recent->n_slow - 1 - at) * sizeof(recent->slow[0]));
+	recent->slow[at] = (struct recent_entry){.event = *event, .item = *item};
+}
+
+const struct recent_entry *content_recent_slow(
+	const struct content_recent *recent, uint64_t now_ns, unsigned i)
+{
+	for (unsigned at = 0; at < recent->n_slow; at++)
+		if (is_of_late(&recent->slow[at], now_ns) && i-- == 0)
+			return &recent->slow[at];
+	return NULL;
+}
+
 void content_recent_add(
 	struct content_recent *recent, const struct event *event, const struct content_item *item)
 {
 	enum recent_kind kind = event->type == EVENT_CHAT ? RECENT_CHAT : RECENT_TRANSFERS;
 	struct recent_entry *entry;
 
+	if (event->type == EVENT_FILEINFO)
+		add_slow(recent, event, item);
 	if (!recent->max)
 		return;
 	if (event->type == EVENT_FILEINFO) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The latest transfers and chat verdicts, for `sluicectl transfers`, `sluicectl chat` and the live
-// page. Of fixed size: so many of each (content.recent of gateway.json), their texts cut. The
+// page, and the files that the virus engine took longest for. Of fixed size: so many of each
+// (content.recent of gateway.json), their texts cut. The
 // reader's thread makes an item of a record; the ring and whoever looks at it are the control
 // core's.
 #ifndef SLUICE_CONTENT_RECENT_H
@@ -31,6 +32,7 @@ struct content_item {
 	bool refused; // by an entry of a rule that is in force
 	bool elsewhere, partial, stored, goes_on, has_sha256;
 	char sha256[65];
+	struct scan_result av;             // at its end
 	struct recent_text name, from, to; // a file's: name, user, host
 	struct recent_text text;
 	uint8_t name_bytes[RECENT_NAME_BYTES];
@@ -69,5 +71,13 @@ uint64_t content_recent_seen(const struct content_recent *recent, enum recent_ki
 // The i-th newest, from 0; NULL behind the last.
 const struct recent_entry *content_recent_at(
 	const struct content_recent *recent, enum recent_kind kind, uint32_t i);
+
+// Files whose scan took longest, or never ended, of those that ended in the last RECENT_SLOW_NS;
+// also if nothing else is kept.
+#define RECENT_SLOW_MAX 16
+#define RECENT_SLOW_NS  (UINT64_C(3600) * 1000000000)
+// The i-th slowest, from 0; NULL behind the last.
+const struct recent_entry *content_recent_slow(
+	const struct content_recent *recent, uint64_t now_ns, unsigned i);
 
 #endif

@@ -2,6 +2,7 @@
 // The table of counters whose growth an operator should know of.
 #include "control/stats/alarm_counters.h"
 
+#include "control/stats/scan_state.h"
 #include "control/stats/sum.h"
 
 const char *alarm_counter_word(enum alarm_counter alarm_counter)
@@ -18,7 +19,8 @@ bool alarm_counter_is_state(enum alarm_counter alarm_counter)
 {
 	return alarm_counter == ALARM_COUNTER_PORTS_DOWN ||
 	       alarm_counter == ALARM_COUNTER_EVENTS_STUCK ||
-	       alarm_counter == ALARM_COUNTER_STATE_STUCK;
+	       alarm_counter == ALARM_COUNTER_STATE_STUCK ||
+	       alarm_counter == ALARM_COUNTER_SCAN_NOT_READY;
 }
 
 void alarm_counters_read(const struct control_context *context, uint64_t values[ALARM_COUNTERS_MAX])
@@ -29,6 +31,7 @@ void alarm_counters_read(const struct control_context *context, uint64_t values[
 	struct sink_stuck stuck;
 	bool events_stuck = sink && sink_is_stuck(sink, &stuck);
 	bool state_stuck = context->state && context->state->failing;
+	bool scan_missing = scan_state_is_missing(context, NULL, 0);
 	struct content_reader_counters content = {0};
 	struct stats sum;
 

@@ -42,9 +42,10 @@
 	X(STORE_ERRORS, "store_errors", content.store.errors)                            \
 	X(RELOAD_FAILURES, "reload_failures",                                            \
 		context->reload ? reload_failures(context->reload) : 0)                  \
-	X(EVENTS_STUCK, "events_stuck", events_stuck)   /* 1 for now */                  \
-	X(STATE_STUCK, "state_stuck", state_stuck)      /* the same */                   \
-	X(IMPAIRED, "impaired_pkts", sum.impaired_pkts) /* on purpose, but not to be forgotten */
+	X(EVENTS_STUCK, "events_stuck", events_stuck)     /* 1 for now */                \
+	X(STATE_STUCK, "state_stuck", state_stuck)        /* the same */                 \
+	X(SCAN_NOT_READY, "scan_not_ready", scan_missing) /* the same */                 \
+	X(IMPAIRED, "impaired_pkts", sum.impaired_pkts)   /* on purpose, but not to be forgotten */
 
 enum alarm_counter {
 #define X(symbol, word, value) ALARM_COUNTER_##symbol,

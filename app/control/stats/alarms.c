@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/stats/scan_state.h"
 #include "control/stats/sum.h"
 #include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
@@ -258,9 +259,10 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 		[ALARM_COUNTER_RELOAD_FAILURES] = {LEVEL_ERROR, "reload was", "reloads were",
 			"refused",
 			"the old policy stays in force; sluicectl policy check says why"},
-		[ALARM_COUNTER_EVENTS_STUCK] = {.what = NULL}, // told by look_at_files
-		[ALARM_COUNTER_STATE_STUCK] = {.what = NULL},  // the same
-		[ALARM_COUNTER_IMPAIRED] = {.what = NULL},     // told by look_at_impairment
+		[ALARM_COUNTER_EVENTS_STUCK] = {.what = NULL},   // told by look_at_files
+		[ALARM_COUNTER_STATE_STUCK] = {.what = NULL},    // the same
+		[ALARM_COUNTER_SCAN_NOT_READY] = {.what = NULL}, // told by look_at_scan
+		[ALARM_COUNTER_IMPAIRED] = {.what = NULL},       // told by look_at_impairment
 	};
 
 	static_assert(sizeof rows / sizeof rows[0] == ALARM_COUNTERS_MAX, "each has a row");
@@ -303,6 +305,18 @@ static void look_at_files(struct list *list, const struct control_context *conte
 			"would "
 			"be forgotten by a restart. Make room (df), or make it writable; it is "
 			"tried again.");
+}
+
+static void look_at_scan(struct list *list, const struct control_context *context)
+{
+	char why[256];
+
+	if (scan_state_is_missing(context, why, sizeof why))
+		format(list, LEVEL_ERROR,
+			"Rule %s has files scanned, and no scan engine is ready: %s. Until one is, "
+			"files are unscanned (no_engine), and pass or end as the rule says of "
+			"those.",
+			scan_state_asks(context), why);
 }
 
 static void look_at_impairment(struct list *list, const struct control_context *context)
@@ -349,6 +363,7 @@ json_t *alarms_json(const struct rates *rates)
 			"%" PRId64 " %s not accounted for: please report this, with the output of "
 			"sluicectl stats.",
 			ledger.unaccounted, ledger.unaccounted == 1 ? "packet is" : "packets are");
+	look_at_scan(&list, rates->context);
 	look_at_impairment(&list, rates->context);
 	look_at_policy(&list, rates);
 	for (unsigned i = 1; i < LEVELS; i++) {

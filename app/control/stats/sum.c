@@ -263,7 +263,7 @@ static json_t *lcore_json(const struct lcore *lcore)
 }
 
 // Buckets that hold any, as [bound_ns, count]: the times below their bound and not below the last.
-static json_t *histogram_json(const struct histogram *histogram)
+json_t *stats_histogram_json(const struct histogram *histogram)
 {
 	json_t *object = json_object(), *buckets = json_array();
 
@@ -296,7 +296,7 @@ static json_t *port_json(const struct dataplane *dp, unsigned index)
 	if (port->peer < dp->n_ports)
 		put_text(&entry, "peer", dp->ports[port->peer].name);
 	stats_latency(dp, index, &latency);
-	put_json(&entry, "latency", histogram_json(&latency));
+	put_json(&entry, "latency", stats_histogram_json(&latency));
 	if (!port_read(port, &counters))
 		return entry;
 	put_text(&entry, "link", counters.link_up ? "up" : "down");
@@ -322,7 +322,7 @@ json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns)
 	put_pools(&root, dp);
 	put_counters(&root, &sum);
 	stats_hold(dp, &hold);
-	put_json(&root, "scan_hold", histogram_json(&hold));
+	put_json(&root, "scan_hold", stats_histogram_json(&hold));
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (dp->lcores[i])
 			put_item(&lcores, lcore_json(dp->lcores[i]));

@@ -39,6 +39,7 @@ static inline uint64_t pressure_percent(const struct pressure *pressure)
 }
 // How long packets that left by a port were here, of all lcores (lcore.h). `out` is overwritten.
 void stats_hold(const struct dataplane *dp, struct histogram *out); // of verdicts waited for
+json_t *stats_histogram_json(const struct histogram *histogram);    // count, quantiles, buckets
 void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out);
 // The nested object of `sluicectl stats --json`, replay's --stats and the EVE stats record:
 // {"uptime_s","received","injected","sent","dropped":{REASON:n},"held","consumed","unaccounted",

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fake_control.h"
+#include "fake_desk.h"
 #include "control/event/trace_log.h"
 
 static uint64_t stand_now_ns(void)
@@ -49,6 +50,7 @@ static void packet_traced(struct world *w)
 int main(int argc, char **argv)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	static struct fake_desk desk;
 	struct world w = {.lcores = {.n_flows = FLOWS, .now_ns = stand_now_ns}};
 	struct config_errors errors = {0};
 	char err[256] = "";
@@ -61,6 +63,8 @@ int main(int argc, char **argv)
 	w.context.dp->lcores[0]->stats.dropped_pkts[DROP_CONN_CACHE] = 4321;
 	w.context.dp->lcores[1]->stats.received_pkts = 4321;
 	w.context.dp->lcores[1]->stats.bad_checksum_pkts = 7;
+	fake_desk_init(&desk);
+	w.context.scan = &desk.desk;
 	w.context.names = rule_names_new();
 	w.context.base = event_base_new();
 	w.context.now_ns = stand_now_ns;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "lib/control/fake_desk.h"
 #include "lib/pipeline/explained.h"
 #include "pipeline/vocab/tick.h"
 
@@ -90,6 +91,12 @@ static const struct question questions[] = {
 	{"cache-list", ""},
 	{"endpoint-list", ""},
 	{"name-list", ""},
+	{"scan-show", ""},
+	{"scan-test-begin", "'bytes':0"},
+	{"scan-test-begin", "'bytes':5"},
+	{"scan-test-add", "'test':1,'at':0,'base64':'eEVJTA'"},
+	{"scan-test-add", "'test':1,'at':0,'base64':'eEVWSUw='"},
+	{"scan-test-run", "'test':1"},
 	{"policy-show", ""},
 	{"policy-check", "'path':'/nonexistent'"},
 	{"policy-diff", ""},
@@ -205,12 +212,15 @@ static void every_member_has_its_value(void **state)
 	char *text = NULL, *wanted = NULL;
 	size_t size, room = 0;
 	FILE *out = open_memstream(&text, &size), *file;
+	static struct fake_desk desk;
 
 	(void)state;
 	gate = gate_new(2, POLICY);
 	traffic();
 	ask_all(out);
 	gate_policy(gate, OTHER_POLICY); // which judges the flows that are there
+	fake_desk_init(&desk);
+	gate->context.scan = &desk.desk;
 	pass_ms(1000);
 	ask_all(out);
 	fclose(out);

@@ -13,6 +13,7 @@
 #include "control/ctl/recent_json.h"
 #include "lib/pipeline/explained.h"
 #include "pipeline/policy/content_rules.h"
+#include "pipeline/vocab/tick.h"
 
 static struct content_record *record_new(
 	enum content_record_kind kind, const char *const *texts, unsigned n)
@@ -166,6 +167,66 @@ static void a_late_verdict_counts(void **state)
 
 	assert_true(item->refused);
 	assert_int_equal(item->action, CONTENT_ACTION_RESET);
+	content_recent_free(recent);
+}
+
+static void scanned(struct content_recent *recent, uint64_t at_s, uint64_t flow_id,
+	const struct scan_result *av)
+{
+	struct content_record *began = file_new(flow_id, 1, "slow.iso");
+	struct content_record ended = {.size = 77, .at = 5, .av = *av};
+	struct event event = began->event;
+	struct content_item item;
+
+	event.type = EVENT_FILEINFO;
+	event.now_ns = at_s * NS_PER_S;
+	content_item_end(began, &ended, NULL, &item);
+	content_recent_add(recent, &event, &item);
+	free(began);
+}
+
+static void ran(struct content_recent *recent, uint64_t at_s, uint64_t flow_id, uint64_t run_ms)
+{
+	scanned(recent, at_s, flow_id,
+		&(struct scan_result){
+			.known = true, .value = SCAN_CLEAN, .run_ns = run_ms * NS_PER_MS});
+}
+
+// As many as there is room for, by the time that their scan took; one that never ended, by what
+// was waited for it. An hour later they are of no interest.
+static void the_slowest_are_kept_for_an_hour(void **state)
+{
+	struct content_recent *recent = content_recent_new(0); // these are, also if no others are
+	const struct recent_entry *entry;
+	uint64_t last_ns = UINT64_MAX;
+	(void)state;
+
+	scanned(recent, 100, 7, &(struct scan_result){.value = SCAN_CLEAN}); // was not scanned
+	scanned(recent, 100, 8,
+		&(struct scan_result){.known = true, .value = SCAN_UNSCANNED, .hold_ns = 99});
+	assert_null(content_recent_slow(recent, 100 * NS_PER_S, 0));
+	for (uint64_t i = 1; i <= 40; i++) // 17 is no divisor of 41: in no order
+		ran(recent, 100 + i, i, i * 17 % 41);
+	for (unsigned i = 0; i < RECENT_SLOW_MAX; i++) {
+		entry = content_recent_slow(recent, 200 * NS_PER_S, i);
+		assert_int_equal(entry->item.av.run_ns, (40 - i) * NS_PER_MS);
+		assert_int_equal(entry->event.flow_id * 17 % 41, 40 - i);
+		assert_true(entry->item.av.run_ns < last_ns);
+		last_ns = entry->item.av.run_ns;
+	}
+	assert_null(content_recent_slow(recent, 200 * NS_PER_S, RECENT_SLOW_MAX));
+	scanned(recent, 3000, 1000,
+		&(struct scan_result){
+			.known = true, .value = SCAN_TIMEOUT, .hold_ns = 10 * NS_PER_S});
+	ran(recent, 3000, 1001, 1); // faster than all of them
+	assert_int_equal(content_recent_slow(recent, 3000 * NS_PER_S, 0)->event.flow_id, 1000);
+	assert_null(content_recent_slow(recent, 3000 * NS_PER_S, RECENT_SLOW_MAX));
+	assert_int_equal(content_recent_slow(recent, 3750 * NS_PER_S, 0)->event.flow_id, 1000);
+	assert_null(content_recent_slow(recent, 3750 * NS_PER_S, 1)); // the others are too old
+	ran(recent, 3750, 1002, 1);                                   // and have made room
+	assert_int_equal(content_recent_slow(recent, 3750 * NS_PER_S, 1)->event.flow_id, 1002);
+	assert_null(content_recent_slow(recent, 6600 * NS_PER_S, 1));
+	assert_null(content_recent_slow(recent, 7350 * NS_PER_S, 0));
 	content_recent_free(recent);
 }
 
@@ -372,6 +433,7 @@ int main(void)
 		cmocka_unit_test(the_newest_are_kept),
 		cmocka_unit_test(an_end_finds_its_transfer),
 		cmocka_unit_test(a_late_verdict_counts),
+		cmocka_unit_test(the_slowest_are_kept_for_an_hour),
 		cmocka_unit_test(long_texts_are_cut),
 		cmocka_unit_test(transfers_are_chosen),
 		cmocka_unit_test(chat_verdicts_are_listed),
