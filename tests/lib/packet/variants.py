@@ -442,6 +442,30 @@ def read(path, limit=LIMIT):
         return read(classic.name, limit)
 
 
+class Captures:
+    """Captures one behind the other in one, each with clients of its own."""
+
+    def __init__(self, chosen):
+        self.said, self.of_client, base = [], {}, packets.START_US
+        for number, (capture, said) in enumerate(chosen.items()):
+            talks = {}
+            shift = base + 1_000_000 - (said[0].time_us if said else 0)
+            for item in said:
+                if item.talk not in talks:
+                    client = f"10.{128 + number // 250}.{number % 250}.{1 + len(talks) % 250}"
+                    if ":" in item.talk.ends[1][0]:
+                        client = address_v6(client)
+                    ends = ((client, item.talk.ends[0][1]), item.talk.ends[1])
+                    talks[item.talk] = Talk(item.talk.l4, ends, item.talk.opened)
+                    self.of_client[client] = capture
+                self.said.append(Said(item.time_us + shift, talks[item.talk], item.half, item.what, item.payload,
+                                               item.offset, item.heard))
+                base = max(base, item.time_us + shift)
+
+    def write(self, kind, name, folder):
+        return write_kind(self.said, kind, name, folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("capture")

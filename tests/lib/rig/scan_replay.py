@@ -23,3 +23,11 @@ class Scan:
             json.dump({"schema_version": 1, "ports": [{"name": "lan", "device": "net_null0"}, {"name": "wan", "device": "net_null1"}],
                        "pairs": [{"inside": "lan", "outside": "wan"}], "lcores": {"control": 0, "data": [0]}, "scan": scan}, out)
         self.options = ["--scan", self.path]
+
+
+def policy(folder, name, *rules):
+    """A policy of these rules; its path."""
+    path = os.path.join(folder, f"{name}.json")
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump({"schema_version": 1, "rules": rules}, out)
+    return path
