@@ -145,6 +145,8 @@ int gateway_parse(const char *text, const char *file, char *const *sets, unsigne
 	struct gateway **out, struct config_errors *errors);
 // Values of absent keys; ports, pairs and lcores stay empty. -ENOMEM.
 int gateway_defaults(struct gateway *gateway);
+// The program that scans: as it says, or as `ninja install` puts it.
+const char *gateway_scan_program(const struct gateway *gateway);
 void gateway_free(struct gateway *gateway); // NULL is allowed
 // The name of the first restart key whose value differs, or NULL.
 const char *gateway_restart_difference(const struct gateway *now, const struct gateway *then);

@@ -65,6 +65,11 @@ void gateway_check_scan(const struct json_doc *doc, const struct gateway *gatewa
 			"the script");
 }
 
+const char *gateway_scan_program(const struct gateway *gateway)
+{
+	return gateway->scan.program ? gateway->scan.program : SCAN_PROGRAM_INSTALLED;
+}
+
 json_t *gateway_scan_script_json(const struct gateway *gateway)
 {
 	json_t *script = json_array();

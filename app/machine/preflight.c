@@ -266,6 +266,7 @@ void preflight_run(const struct gateway *gateway, const struct preflight_host *h
 	check_service(gateway, out);
 	check_cpus(gateway, host, out);
 	check_hugepages(gateway, host, memory_mb, out);
+	preflight_scan(gateway, host, memory_mb, out);
 	preflight_ports(gateway, host, out);
 }
 

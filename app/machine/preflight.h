@@ -13,7 +13,7 @@
 #define PREFLIGHT_ITEMS_MAX 128
 
 struct preflight_item {
-	int code;     // 0: fine; else the exit code that it means: 69 or 77
+	int code;     // 0: fine; else the exit code that it means: 69, 77 or 78
 	bool warning; // of code 0: it starts, but not as its operator may think
 	char what[96];
 	char text[768]; // what was found; for a failure also what to do
@@ -55,5 +55,8 @@ bool preflight_read(const char *path, char *text, size_t text_len); // its first
 // The ports, each alone and by pairs.
 void preflight_ports(
 	const struct gateway *gateway, const struct preflight_host *host, struct preflight *out);
+// The engine clamav; `memory_mb` as above.
+void preflight_scan(const struct gateway *gateway, const struct preflight_host *host,
+	uint32_t memory_mb, struct preflight *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "process/launcher_process.h"
+#include "process/scan_user.h"
 #include "base/log.h"
 
 #define NUMBERS 9
@@ -13,6 +14,7 @@
 // Of the launcher's process, which lives as long as they are used.
 static char *words[SCAN_PARENT_WORDS_MAX + 1];
 static char numbers[NUMBERS][16];
+static char user[65]; // "": none
 
 static void add(unsigned *n, char *option, char *value)
 {
@@ -26,6 +28,18 @@ static void add_number(unsigned *n, unsigned index, char *option, uint32_t value
 	add(n, option, numbers[index]);
 }
 
+// What is wrong with it the preflight has said.
+static void choose_user(const struct gateway *gateway)
+{
+	char text[SCAN_USER_TEXT];
+	const char *chosen;
+
+	if (scan_user_choose(gateway->scan.user, SCAN_USER_OWN, scan_user_can_change(), &chosen,
+		    text, sizeof(text)) < 0)
+		chosen = gateway->scan.user; // sluice-scan refuses it
+	snprintf(user, sizeof(user), "%s", chosen ? chosen : "");
+}
+
 void launcher_plan_scan(struct launcher_plan *plan, int arena, int socket)
 {
 	static char options[][16] = {"--database", "--tmp", "--user", "--tmp-mb", "--memory-mb",
@@ -36,16 +50,17 @@ void launcher_plan_scan(struct launcher_plan *plan, int arena, int socket)
 		gateway->scan.jobs, gateway->scan.timeout_ms, gateway->scan.max_file_mb,
 		gateway->scan.max_scan_mb, gateway->scan.max_recursion, gateway->scan.max_files,
 		gateway->scan.watch ? gateway->scan.watch_s : 0};
-	struct scan_parent_plan scan = {.program = gateway->scan.program,
+	struct scan_parent_plan scan = {.program = gateway_scan_program(gateway),
 		.words = words,
 		.arena = arena,
 		.n_controls = gateway->n_scan ? gateway->n_scan : 1};
 	unsigned n = 0;
 
+	choose_user(gateway);
 	add(&n, options[0], gateway->scan.database);
 	add(&n, options[1], gateway->scan.tmp);
-	if (gateway->scan.user)
-		add(&n, options[2], gateway->scan.user);
+	if (user[0])
+		add(&n, options[2], user);
 	for (unsigned i = 0; i < NUMBERS; i++)
 		add_number(&n, i, options[3 + i], values[i]);
 	if (mkdir(gateway->scan.tmp, 0755) < 0 && errno != EEXIST)

@@ -145,6 +145,14 @@ int scan_jail_landlock(void)
 	return 1;
 }
 
+int scan_folder_check(const char *path, char *err, size_t len)
+{
+	(void)path;
+	(void)err;
+	(void)len;
+	return 0;
+}
+
 int scan_folder_make(const char *path, const struct scan_jail *jail, char *err, size_t len)
 {
 	(void)path;

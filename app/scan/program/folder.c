@@ -47,17 +47,42 @@ int scan_folder_empty(const char *path)
 	return fd < 0 ? -errno : empty(fd, 0);
 }
 
-int scan_folder_make(const char *path, const struct scan_jail *jail, char *err, size_t len)
+// Whoever may write to it could put something else in the place of a child's folder.
+int scan_folder_check(const char *path, char *err, size_t len)
 {
 	struct stat st;
-	int rc = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 
-	if (!rc && (lstat(path, &st) || !S_ISDIR(st.st_mode)))
-		rc = -ENOTDIR;
+	if (stat(path, &st)) {
+		int rc = -errno;
+
+		snprintf(err, len, "--tmp %s: %s", path, strerror(-rc));
+		return rc;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		snprintf(err, len, "--tmp %s is no folder", path);
+		return -ENOTDIR;
+	}
+	if ((st.st_uid && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH)) {
+		snprintf(err, len,
+			"--tmp %s: others can write to it: name a folder of its own, or chown %u "
+			"%s && chmod go-w %s",
+			path, (unsigned)geteuid(), path, path);
+		return -EPERM;
+	}
+	return 0;
+}
+
+int scan_folder_make(const char *path, const struct scan_jail *jail, char *err, size_t len)
+{
+	int rc = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+	int fd = rc ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
 	if (!rc)
-		rc = scan_folder_empty(path);
-	if (!rc && jail->change_user && chown(path, jail->uid, jail->gid))
+		rc = fd < 0 ? -errno : scan_folder_empty(path);
+	if (!rc && (fchmod(fd, 0700) || (jail->change_user && fchown(fd, jail->uid, jail->gid))))
 		rc = -errno;
+	if (fd >= 0)
+		close(fd);
 	if (rc)
 		snprintf(err, len, "%s: %s", path, strerror(-rc));
 	return rc;

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include "scan/program/jail.h"
 
+// The folder that they are made in: nobody but root and this process's user may write to it.
+// 0, -errno with a message.
+int scan_folder_check(const char *path, char *err, size_t len);
+
 // Makes `path`, of mode 0700 and the user of the jail, and empties it. 0; -errno with a message.
 int scan_folder_make(const char *path, const struct scan_jail *jail, char *err, size_t len);
 // Removes everything in `path`, following no link. What cannot be removed is left; 0 or -errno.

@@ -467,7 +467,7 @@ static int open_arena(struct parent *parent, char *err, size_t len)
 static int make_slots(struct parent *parent, char *err, size_t len)
 {
 	const struct scan_settings *settings = parent->settings;
-	int rc = 0;
+	int rc = scan_folder_check(settings->tmp, err, len);
 
 	parent->n = settings->n_controls;
 	for (unsigned i = 0; i < parent->n && !rc; i++) {

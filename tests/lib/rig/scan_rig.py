@@ -138,14 +138,16 @@ class Lcore:
 
 
 class Scanner:
-    """The program with its sockets, arena and folders."""
+    """The program with its sockets, arena and folders. `before`: is given the folder to unpack in before it is started."""
 
-    def __init__(self, program, database, lcores=1, arena=None, user="nobody", **options):
+    def __init__(self, program, database, lcores=1, arena=None, user="nobody", before=None, **options):
         self.folder = tempfile.mkdtemp(prefix="scan-rig.")
         self.arena = Arena(arena or 64 << 20)
         self.lcores = [Lcore() for _ in range(lcores)]
         self.tmp = os.path.join(self.folder, "tmp")
         os.mkdir(self.tmp)
+        if before:
+            before(self.tmp)
         self.log = open(os.path.join(self.folder, "log"), "w+")
         fds = [self.arena.fd] + [lcore.theirs.fileno() for lcore in self.lcores]
         words = [program, "--database", database, "--arena", str(fds[0]), "--control", ",".join(map(str, fds[1:])),

@@ -36,7 +36,8 @@ static void defaults(void **state)
 	(void)state;
 	assert_non_null(gateway);
 	assert_int_equal(gateway->scan.engine, SCAN_ENGINE_NONE);
-	assert_string_equal(gateway->scan.program, "/usr/libexec/sluice/sluice-scan");
+	assert_null(gateway->scan.program);
+	assert_string_equal(gateway_scan_program(gateway), SCAN_PROGRAM_INSTALLED);
 	assert_string_equal(gateway->scan.database, "/var/lib/clamav");
 	assert_string_equal(gateway->scan.tmp, "/run/sluice-scan");
 	assert_null(gateway->scan.user);
