@@ -7,7 +7,8 @@ notify_host.py UNIT LOG [--set DIRECTIVE=VALUE]...
 
 Reads [Service] of UNIT; makes its RuntimeDirectory=, StateDirectory=, CacheDirectory=,
 LogsDirectory= for User=; runs ExecStartPre= and ExecStart= with NOTIFY_SOCKET, WATCHDOG_USEC,
-RUNTIME_DIRECTORY and the like, the capability bounding set and no_new_privs of the unit. LOG gets
+RUNTIME_DIRECTORY and the like, the capability bounding set and no_new_privs of the unit, and / and /run
+as ProtectSystem=strict leaves them. LOG gets
 one line for each thing heard, "SECONDS PID WORD=VALUE"; datagrams of other processes than the main
 one are told as "refused". Commands on standard input: reload, stop, kill, hup. Missed watchdog or
 start-up deadlines are told as "deadline start" and "deadline watchdog", and kill it. Ends with the
@@ -34,6 +35,7 @@ CAPS = ("CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SET
         "SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG "
         "WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE").split()
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+CLONE_NEWNS, MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 1, 32, 4096, 16384, 1 << 18
 BASES = {"RuntimeDirectory": "/run", "StateDirectory": "/var/lib", "CacheDirectory": "/var/cache",
          "LogsDirectory": "/var/log"}
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -113,8 +115,26 @@ class Host:
         for name in " ".join(self.unit.get("RuntimeDirectory", [])).split():
             subprocess.run(["rm", "-rf", os.path.join("/run", name)], check=False)
 
+    def protect(self):
+        """ProtectSystem=strict: of / and /run only the unit's own directories and ReadWritePaths= can be written."""
+        def mount(what, where, flags):
+            if LIBC.mount(what and what.encode(), where.encode(), None, ctypes.c_ulong(flags), None):
+                raise OSError(ctypes.get_errno(), f"mount {where}")
+
+        own = [os.path.join(base, name) for key, base in BASES.items() for name in " ".join(self.unit.get(key, [])).split()]
+        own += [path.lstrip("-") for path in " ".join(self.unit.get("ReadWritePaths", [])).split()]
+        if LIBC.unshare(CLONE_NEWNS):
+            raise OSError(ctypes.get_errno(), "unshare")
+        mount(None, "/", MS_REC | MS_PRIVATE)
+        for path in filter(os.path.isdir, own):
+            mount(path, path, MS_BIND | MS_REC)
+        for path in filter(os.path.ismount, ("/run", "/")):
+            mount(None, path, MS_REMOUNT | MS_BIND | MS_RDONLY)
+
     def confine(self, elevated):
         """In the child: the unit's options that change what the program may do."""
+        if self.one("ProtectSystem") == "strict":
+            self.protect()
         wanted = " ".join(self.unit.get("CapabilityBoundingSet", [])).split()
         if wanted:
             for number, name in enumerate(CAPS):
