@@ -304,10 +304,8 @@ static void note_control(struct rig_parent *parent, const void *message, size_t 
 	memcpy(&said, message, sizeof(said));
 	if (said.head.kind == SCAN_WIRE_BORN && said.head.id > parent->child)
 		parent->child = said.head.id;
-	if (said.head.kind == SCAN_WIRE_GONE && said.head.id == parent->child) {
-		shut(&parent->file);
+	if (said.head.kind == SCAN_WIRE_GONE && said.head.id == parent->child)
 		release(parent);
-	}
 }
 
 // Of BORN, and of what should have none.
@@ -329,7 +327,8 @@ static void send_control(struct rig_parent *parent, const void *message, size_t 
 	shut(&more[1]);
 	if (ends[0] < 0)
 		return;
-	if (parent->file < 0 && parent->job < 0) {
+	if (parent->job < 0) {
+		shut(&parent->file);
 		parent->file = ends[0];
 		parent->n_ahead = 0;
 		return;

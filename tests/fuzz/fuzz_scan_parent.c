@@ -54,7 +54,7 @@ enum op {
 	OPS
 };
 
-struct process {
+struct task {
 	int files, ready; // its ends
 	int lcore;        // -1: nobody was told of it yet
 	uint64_t id;
@@ -65,12 +65,13 @@ struct process {
 struct lcore {
 	struct scan_peer peer;
 	bool is_closed, is_deaf, spoke_nonsense;
-	uint64_t last_asked; // child that is to be killed
-	int child;           // process; -1
+	bool asks_any;             // it may have asked for any child's end
+	bool asked[PROCESSES + 1]; // by id, of children that are to be killed
+	int child;                 // task; -1
 };
 
 static struct scan_arena arena;
-static struct process processes[PROCESSES];
+static struct task tasks[PROCESSES];
 static struct lcore lcores[LCORES];
 static unsigned n_processes, runs, after;
 static const uint8_t *input;
@@ -275,12 +276,12 @@ static void send_signal(int number)
 	(void)!write(signals[1], &info, sizeof(info));
 }
 
-static void die(struct process *process, int status)
+static void die(struct task *task, int status)
 {
-	shut(&process->files);
-	shut(&process->ready);
-	process->is_dead = true;
-	process->status = status;
+	shut(&task->files);
+	shut(&task->ready);
+	task->is_dead = true;
+	task->status = status;
 	send_signal(SIGCHLD);
 }
 
@@ -293,24 +294,34 @@ pid_t __wrap_fork(void)
 		errno = EAGAIN;
 		return -1;
 	}
-	processes[n_processes] =
-		(struct process){.files = dup(last_files), .ready = dup(last_ready), .lcore = -1};
+	tasks[n_processes] =
+		(struct task){.files = dup(last_files), .ready = dup(last_ready), .lcore = -1};
 	return FIRST_PID + (pid_t)n_processes++;
 }
 
-static struct process *find(pid_t pid)
+static struct task *find(pid_t pid)
 {
 	check(pid >= FIRST_PID && pid < FIRST_PID + (pid_t)n_processes, "no child of its own");
-	return &processes[pid - FIRST_PID];
+	return &tasks[pid - FIRST_PID];
+}
+
+static bool was_asked(const struct lcore *lcore, const struct task *task)
+{
+	if (task->lcore >= 0)
+		return lcore->asked[task->id];
+	for (unsigned id = 0; id <= PROCESSES; id++)
+		if (lcore->asked[id])
+			return true;
+	return false;
 }
 
 // Of one that nobody was told of: somebody must have asked for something.
-static bool may_be_killed(const struct process *process)
+static bool may_be_killed(const struct task *task)
 {
 	for (int i = 0; i < LCORES; i++)
-		if ((process->lcore == i || process->lcore < 0) &&
+		if ((task->lcore == i || task->lcore < 0) &&
 			(lcores[i].is_closed || lcores[i].is_deaf || lcores[i].spoke_nonsense ||
-				lcores[i].last_asked >= process->id))
+				lcores[i].asks_any || was_asked(&lcores[i], task)))
 			return true;
 	return is_ended;
 }
@@ -319,12 +330,12 @@ int __wrap_kill(pid_t pid, int signal)
 {
 	if (!simulated)
 		return __real_kill(pid, signal);
-	struct process *process = find(pid);
+	struct task *task = find(pid);
 
-	check(signal == SIGKILL && !process->is_reaped, "a signal to one that was reaped");
-	check(process->is_dead || may_be_killed(process), "it kills a child for nothing");
-	if (!process->is_dead)
-		die(process, SIGKILL);
+	check(signal == SIGKILL && !task->is_reaped, "a signal to one that was reaped");
+	check(task->is_dead || may_be_killed(task), "it kills a child for nothing");
+	if (!task->is_dead)
+		die(task, SIGKILL);
 	return 0;
 }
 
@@ -333,18 +344,18 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int options)
 	if (!simulated)
 		return __real_waitpid(pid, status, options);
 	for (unsigned i = 0; i < n_processes; i++) {
-		struct process *process = &processes[i];
+		struct task *task = &tasks[i];
 
-		if (process->is_reaped || (pid != -1 && find(pid) != process))
+		if (task->is_reaped || (pid != -1 && find(pid) != task))
 			continue;
-		check(process->is_dead || options & WNOHANG, "it waits for one that lives");
-		if (!process->is_dead)
+		check(task->is_dead || options & WNOHANG, "it waits for one that lives");
+		if (!task->is_dead)
 			continue;
-		process->is_reaped = true;
+		task->is_reaped = true;
 		check(is_emptied, "the folder of a dead child is not emptied");
 		is_emptied = false;
 		if (status)
-			*status = process->status;
+			*status = task->status;
 		return FIRST_PID + (pid_t)i;
 	}
 	if (pid == -1)
@@ -355,11 +366,11 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int options)
 
 static void born(struct lcore *lcore)
 {
-	struct process *process = find(lcore->peer.born.pid);
+	struct task *task = find(lcore->peer.born.pid);
 
-	check(process->lcore < 0, "one process is two children");
-	process->lcore = (int)(lcore - lcores);
-	process->id = lcore->peer.child;
+	check(task->lcore < 0, "one process is two children");
+	task->lcore = (int)(lcore - lcores);
+	task->id = lcore->peer.child;
 	lcore->child = lcore->peer.born.pid - FIRST_PID;
 }
 
@@ -371,7 +382,7 @@ static void hear(struct lcore *lcore)
 		case SCAN_PEER_QUIET: return;
 		case SCAN_PEER_BORN: born(lcore); break;
 		case SCAN_PEER_GONE:
-			check(processes[lcore->child].is_reaped, "gone, and not reaped");
+			check(tasks[lcore->child].is_reaped, "gone, and not reaped");
 			lcore->child = -1;
 			break;
 		case SCAN_PEER_FOLDER:
@@ -395,8 +406,8 @@ static void replace(struct lcore *lcore, uint8_t x)
 	if (lcore->peer.control < 0 || !id)
 		return;
 	scan_wire_head_set(&message.head, SCAN_WIRE_REPLACE, id);
-	if (id > lcore->last_asked)
-		lcore->last_asked = id;
+	if (id <= PROCESSES)
+		lcore->asked[id] = true;
 	(void)scan_wire_send(lcore->peer.control, &message, sizeof(message), -1);
 }
 
@@ -412,8 +423,8 @@ static void say_kind(struct lcore *lcore, uint8_t x, uint8_t y)
 	if (x & 128)
 		message.head.zero = y;
 	lcore->spoke_nonsense |= scan_wire_check_control(&message, sizeof(message), true) != NULL;
-	if (!lcore->spoke_nonsense && message.head.id > lcore->last_asked)
-		lcore->last_asked = message.head.id;
+	if (!lcore->spoke_nonsense)
+		lcore->asked[message.head.id] = true;
 	(void)scan_wire_send(lcore->peer.control, &message, sizeof(message), -1);
 }
 
@@ -429,28 +440,27 @@ static void say_raw(struct lcore *lcore, size_t n)
 		return;
 	lcore->spoke_nonsense |= scan_wire_check_control(message, n, true) != NULL;
 	if (!lcore->spoke_nonsense)
-		lcore->last_asked = UINT64_MAX;
+		lcore->asks_any = true;
 	(void)scan_wire_send(lcore->peer.control, message, n, -1);
 }
 
 // A child that closes its jail, and one that fails to.
-static void speak(struct process *process, uint8_t x, uint8_t y, bool torn)
+static void speak(struct task *task, uint8_t x, uint8_t y, bool torn)
 {
 	char text[256] = "";
 
-	if (process->ready < 0)
+	if (task->ready < 0)
 		return;
 	memset(text + !torn, y ? y : '?', x);
-	(void)!write(process->ready, text, torn ? x : 1);
-	shut(&process->ready);
+	(void)!write(task->ready, text, torn ? x : 1);
+	shut(&task->ready);
 }
 
 static void happen(enum op op, uint8_t who, uint8_t x, uint8_t y)
 {
 	struct lcore *lcore = &lcores[who % LCORES];
-	struct process *process =
-		n_processes ? &processes[n_processes - 1 - who % n_processes] : NULL;
-	bool lives = process && !process->is_dead;
+	struct task *task = n_processes ? &tasks[n_processes - 1 - who % n_processes] : NULL;
+	bool lives = task && !task->is_dead;
 
 	switch (op) {
 	case REPLACE: replace(lcore, x); break;
@@ -458,12 +468,12 @@ static void happen(enum op op, uint8_t who, uint8_t x, uint8_t y)
 	case READY:
 	case TORN:
 		if (lives)
-			speak(process, x, y, op == TORN);
+			speak(task, x, y, op == TORN);
 		break;
 	case EXIT:
 	case SIGNALED:
 		if (lives)
-			die(process, op == EXIT ? (x % 4 ? 0 : y) << 8 : 1 + x % 64);
+			die(task, op == EXIT ? (x % 4 ? 0 : y) << 8 : 1 + x % 64);
 		break;
 	case CLOSE:
 		scan_peer_close(&lcore->peer);
@@ -576,9 +586,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	simulated = false;
 	shut(&signals[1]);
 	for (unsigned i = 0; i < n_processes; i++) {
-		check(processes[i].is_reaped, "a child is left");
-		shut(&processes[i].files);
-		shut(&processes[i].ready);
+		check(tasks[i].is_reaped, "a child is left");
+		shut(&tasks[i].files);
+		shut(&tasks[i].ready);
 	}
 	for (unsigned i = 0; i < LCORES; i++)
 		scan_peer_close(&lcores[i].peer);

@@ -53,6 +53,7 @@ ENGINE = {
                           (SAY, 0, UNSCANNED, 4)),
     "time-out": course(ready(), (SUBMIT, 0, 2, 9), (TIME, 0, 100, 7), (CONTROL, 0, IS_GONE, 32), (CONTROL, 0, IS_BORN, 0), (SUBMIT, 0, 2, 1),
                        (SAY, 0, CLEAN, 0)),
+    "gone-at-work": course(ready(), (SUBMIT, 0, 2, 9), (CONTROL, 0, IS_GONE, 32), (CONTROL, 0, IS_BORN, 0), (SUBMIT, 0, 2, 1)),
     "killed": course(ready(), (SUBMIT, 0, 2, 9), (SUBMIT, 0, 2, 9), (SHUT, 0, 2, 0), (CONTROL, 0, IS_GONE, 32), (CONTROL, 0, IS_BORN, 0)),
     "parent-dead": course(ready(), (SUBMIT, 0, 2, 9), (SHUT, 0, 1, 0), (TIME, 0, 9, 1), (DEAD, 0, 0, 0), ready(1), (SUBMIT, 0, 2, 1)),
     "parent-silent": course(ready(), (SUBMIT, 0, 2, 8), (SAY, 0, INFECTED + 8, 0), (TIME, 0, 255, 5), (DEAD, 0, 0, 0)),
