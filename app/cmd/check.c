@@ -86,10 +86,10 @@ static void check_policy(const struct check_arguments *arguments, const struct g
 	// No cache: every pattern is compiled.
 	if (!names || reload_new(&dp, names, signatures, NULL, &reload) < 0)
 		config_error_add(errors, policy, "", "no memory");
-	if (reload && gateway && gateway->scan.engine == SCAN_ENGINE_NONE)
-		reload_set_unscanned(reload);
-	if (reload && gateway)
+	if (reload && gateway) {
+		reload_set_engine(reload, gateway);
 		reload_set_kept(reload, gateway);
+	}
 	if (reload)
 		reload_check(reload, policy, errors);
 	reload_free(reload);

@@ -197,8 +197,7 @@ static int make_control(struct run *run)
 		return EXIT_CODE_FAILURE;
 	}
 	reload_set_cache_days(run->reload, gateway->signature_cache_days);
-	if (gateway->scan.engine == SCAN_ENGINE_NONE)
-		reload_set_unscanned(run->reload);
+	reload_set_engine(run->reload, gateway);
 	reload_set_kept(run->reload, gateway);
 	run->context.reload = run->reload;
 	return -1;

@@ -48,7 +48,7 @@ struct reload {
 	char *signature_dir;
 	char *cache_dir;
 	unsigned cache_days;
-	bool unscanned;
+	bool no_files, no_streams; // as in struct snapshot_order
 	struct content_kept kept;
 	char *path;
 	struct snapshot *current;
@@ -94,7 +94,13 @@ void reload_set_cache_days(struct reload *reload, unsigned days)
 
 void reload_set_unscanned(struct reload *reload)
 {
-	reload->unscanned = true;
+	reload->no_files = reload->no_streams = true;
+}
+
+void reload_set_engine(struct reload *reload, const struct gateway *gateway)
+{
+	reload->no_files = gateway->scan.engine != SCAN_ENGINE_CLAMAV;
+	reload->no_streams = gateway->scan.engine != SCAN_ENGINE_NULL;
 }
 
 void reload_set_kept(struct reload *reload, const struct gateway *gateway)
@@ -185,7 +191,8 @@ static struct build *build_begin(
 		.signature_dir = reload->signature_dir,
 		.cache_dir = reload->cache_dir,
 		.cache_days = reload->cache_days,
-		.unscanned = reload->unscanned,
+		.no_files = reload->no_files,
+		.no_streams = reload->no_streams,
 		.kept = reload->kept,
 		.n_lcores = reload->dp->n_lcores,
 		.base = reload->current,

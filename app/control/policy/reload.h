@@ -16,8 +16,10 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 	const char *cache_dir, struct reload **out);
 // Databases in `cache_dir` that nobody has used for that long are removed; 0: never. Default 30.
 void reload_set_cache_days(struct reload *reload, unsigned days);
-// There is no scan engine: rules of action scan are warned of when they are loaded or checked.
+// There is no scan engine: rules that want one are warned of when they are loaded or checked.
 void reload_set_unscanned(struct reload *reload);
+// The same of rules that want another engine than the gateway's.
+void reload_set_engine(struct reload *reload, const struct gateway *gateway);
 // The same of rules whose records or files gateway.json gives no place.
 void reload_set_kept(struct reload *reload, const struct gateway *gateway);
 // Called at the end of each load: refused for `errors`, or, when those are NULL, in force. NULL:

@@ -265,10 +265,10 @@ static void warn_unscanned(const struct snapshot_order *order, const struct poli
 {
 	char path[64];
 
-	for (uint32_t i = 0; order->unscanned && i < policy->n_rules; i++) {
+	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule_content *content = policy->rules[i].content;
 
-		if (content && content->has_scan) {
+		if (order->no_files && content && content->has_scan) {
 			snprintf(path, sizeof path, "$.rules[%u].scan", i);
 			config_warning_add(errors, order->path, path,
 				"rule \"%s\": no file is scanned: this gateway has no virus engine "
@@ -276,12 +276,13 @@ static void warn_unscanned(const struct snapshot_order *order, const struct poli
 				"unscanned.no_engine",
 				policy->rules[i].id);
 		}
-		if (policy->rules[i].action != ACTION_SCAN)
+		if (!order->no_streams || policy->rules[i].action != ACTION_SCAN)
 			continue;
 		snprintf(path, sizeof path, "$.rules[%u].action", i);
 		config_warning_add(errors, order->path, path,
 			"rule \"%s\": nothing is scanned, what it matches passes: "
-			"this gateway has no scan engine (scan.engine of gateway.json)",
+			"this gateway has no engine that is asked about streams (scan.engine of "
+			"gateway.json); to have files scanned, write \"scan\": {} in its place",
 			policy->rules[i].id);
 	}
 }

@@ -39,9 +39,10 @@ struct snapshot {
 struct snapshot_order {   // borrowed until the build is over
 	const char *path; // of the policy
 	const char *signature_dir;
-	const char *cache_dir;    // or NULL
-	unsigned cache_days;      // unused databases older than that are removed; 0: never
-	bool unscanned;           // there is no scan engine: a rule that wants one is warned of
+	const char *cache_dir; // or NULL
+	unsigned cache_days;   // unused databases older than that are removed; 0: never
+	bool no_files;         // no engine scans files: a rule that has them scanned is warned of
+	bool no_streams;       // the same of rules of action scan
 	struct content_kept kept; // a rule that asks for more is warned of
 	unsigned n_lcores;
 	const struct snapshot

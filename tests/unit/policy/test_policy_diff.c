@@ -402,10 +402,11 @@ static void a_rule_that_scans_is_warned_of(void **state)
 	FILE *log = tmpfile();
 	int error_fd = dup(STDERR_FILENO);
 	char text[1024] = "";
+	const struct gateway gateway = {.scan.engine = SCAN_ENGINE_NONE};
 	(void)state;
 
 	assert_non_null(log);
-	reload_set_unscanned(gate->context.reload);
+	reload_set_engine(gate->context.reload, &gateway);
 	fflush(stderr);
 	dup2(fileno(log), STDERR_FILENO);
 	gate_policy(gate, "'rules':[" RULE("files", "'ports':[80]", "scan") "]");
