@@ -350,12 +350,6 @@ def add_policy(grammar):
         "default: the file in force, read again")
 
 
-def add_scan(grammar):
-    scan = grammar.noun("scan", "the virus scanner")
-    grammar.leaf(scan, "reload", "scan_reload:reload",
-                 "begins to load its signatures anew; until they are there the old ones are used (scan.reload)")
-
-
 def add_recent(grammar):
     for name, what in (("transfers", "files that were transferred or refused last, newest first"),
                        ("chat", "chat messages that rules record or refuse, newest first")):
@@ -384,6 +378,8 @@ def add_audit(grammar):
 def add_scan(grammar):
     scan = grammar.noun("scan", "the virus engine")
     grammar.leaf(scan, "show", "scan:show", "its state, signatures, queue and verdicts, files under scan, the slowest ones")
+    grammar.leaf(scan, "reload", "scan_reload:reload",
+                 "begins to load its signatures anew; until they are there the old ones are used (scan.reload)")
     tested = grammar.leaf(scan, "test", "scan:test", "has the engine in force look at a file; 1 if it is not clean")
     live(tested.add_argument("file", metavar="FILE", help="up to scan.max_file_mb"), "file")
 
@@ -411,7 +407,6 @@ def grammar_new():
     add_scan(grammar)
     add_recent(grammar)
     add_audit(grammar)
-    add_scan(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
         "level", nargs="?", choices=LEVELS, help="sets it")
     debug = grammar.noun("debug", "for tests; refused unless gateway.json says debug", hidden=True)
