@@ -14,8 +14,6 @@
 
 #define LATENCY_FIRST_SHIFT 10 // 1.024 us
 #define LATENCY_LAST_SHIFT  30 // 1.07 s
-#define HOLD_FIRST_SHIFT    20 // 1.05 ms
-#define HOLD_LAST_SHIFT     36 // 69 s
 
 static void put_samples(
 	struct metrics *m, const struct counter *row, const char *subject, const void *counted)
@@ -59,7 +57,7 @@ static void put_one(struct metrics *m, const char *name, enum metric_type type, 
 	metrics_u64(m, NULL, value);
 }
 
-static void put_doublings(struct metrics *m, const char *labels, const struct histogram *histogram,
+void metrics_doublings(struct metrics *m, const char *labels, const struct histogram *histogram,
 	unsigned first_shift, unsigned last_shift)
 {
 	uint64_t count = histogram_count(histogram);
@@ -85,18 +83,8 @@ static void put_latency(struct metrics *m, const struct dataplane *dp)
 
 		metrics_label(labels, "port", dp->ports[i].name);
 		stats_latency(dp, i, &histogram);
-		put_doublings(m, labels, &histogram, LATENCY_FIRST_SHIFT, LATENCY_LAST_SHIFT);
+		metrics_doublings(m, labels, &histogram, LATENCY_FIRST_SHIFT, LATENCY_LAST_SHIFT);
 	}
-}
-
-static void put_hold(struct metrics *m, const struct dataplane *dp)
-{
-	struct histogram histogram;
-
-	metrics_family(m, "sluice_scan_hold_seconds", METRIC_HISTOGRAM, "seconds",
-		"time from a scan job until its verdict, or until it was given up");
-	stats_hold(dp, &histogram);
-	put_doublings(m, "", &histogram, HOLD_FIRST_SHIFT, HOLD_LAST_SHIFT);
 }
 
 void metrics_put_ports(struct metrics *m, const struct control_context *context)
@@ -129,7 +117,6 @@ void metrics_put_ports(struct metrics *m, const struct control_context *context)
 	for (unsigned k = 0; k < n; k++)
 		metrics_u64(m, labels[k], (uint64_t)seen[k].speed_mbps * 125000);
 	put_latency(m, dp);
-	put_hold(m, dp);
 }
 
 void metrics_put_policy(struct metrics *m, const struct control_context *context)
@@ -244,6 +231,7 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 
 	metrics_label(labels, "version", SLUICE_VERSION);
 	metrics_label(labels, "dpdk", rte_version());
+	metrics_label(labels, "clamav", SLUICE_CLAMAV);
 	metrics_family(m, "sluice_build", METRIC_INFO, NULL, "what runs here");
 	metrics_info(m, labels);
 	metrics_family(
@@ -293,6 +281,7 @@ static int render(const struct http_site *site, bool openmetrics, struct text *o
 	metrics_put_policy(&m, site->context);
 	metrics_put_ports(&m, site->context);
 	metrics_put_lcores(&m, site->context);
+	metrics_put_scan(&m, site->context);
 	metrics_put_apps(&m, site->context);
 	metrics_put_rules(&m, site->context);
 	metrics_end(&m);

@@ -29,6 +29,7 @@
 
 #include "pipeline/vocab/app_id.h"
 #include "fake_control.h"
+#include "fake_desk.h"
 #include "control/http/server.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
@@ -278,6 +279,7 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy, con
 		context->dp->ports[i].counters = port_counters;
 		context->dp->ports[i].ctx = &stand->ports[i];
 	}
+	static struct fake_desk desk;
 	static const struct lcore_limits limits = {
 		.flows = 1000, .embryos = 1000, .conn_cache = 1000};
 
@@ -285,6 +287,8 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy, con
 	context->names = rule_names_new();
 	context->base = event_base_new();
 	context->now_ns = stand_now_ns;
+	fake_desk_init(&desk);
+	context->scan = &desk.desk;
 	context->recent = content_recent_new(60);
 	context->started_ns = stand_now_ns();
 	if (reload_new(context->dp, context->names, "signatures", NULL, &context->reload) ||

@@ -26,6 +26,7 @@ COMMAND(version, "version", "", "the program and what it is built with")
 	(void)arguments;
 	put_text(&message, "version", SLUICE_VERSION);
 	put_text(&message, "dpdk", rte_version());
+	put_text(&message, "clamav", SLUICE_CLAMAV);
 	put_text(&message, "jansson", jansson_version_str());
 	put_text(&message, "libevent", event_get_version());
 	put_number(&message, "pid", (uint64_t)getpid());
