@@ -229,6 +229,7 @@ static void alarm_counters(void **state)
 		{ALARM_COUNTER_RELOAD_FAILURES, "error: 7 reloads were refused"},
 		{ALARM_COUNTER_EVENTS_STUCK, ""},
 		{ALARM_COUNTER_STATE_STUCK, ""},
+		{ALARM_COUNTER_SCAN_NOT_READY, ""},
 		{ALARM_COUNTER_IMPAIRED, ""},
 	};
 
