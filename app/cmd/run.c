@@ -241,6 +241,7 @@ static void guard_restart_keys(void *ctx, struct config_errors *errors)
 			"back and reload again; nothing was changed",
 			key);
 	gateway_free(now);
+	run_scan_check_lists(&run->scan, run->arguments->gateway, errors);
 }
 
 static int load_policy(struct run *run)
@@ -427,7 +428,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 		run->service.status_ns = 0; // to be reported at once
 	service_tick(&run->service, now_ns, healthy);
 	port_claims_tick(&run->claims);
-	run_scan_tick(&run->scan);
+	run_scan_tick(&run->scan, reload_generation(run->reload));
 	run_content_tick(&run->content, &run->context, now_ns);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 }
@@ -518,8 +519,7 @@ static void teardown(struct run *run, int code)
 	bool compiling = !reload_free(run->reload);
 	sink_free(run->sink);
 	trace_log_free(run->trace_log);
-	// EAL's memory goes with the process. Given back piece by piece it would be zeroed first,
-	// which takes a second for a table of a million flows.
+	// EAL's memory goes with the process: to zero a table of a million flows takes a second.
 	if (run->eal_up && !run->content_hangs)
 		eal_stop();
 	rule_names_free(run->names);

@@ -137,11 +137,33 @@ static void ask_for_ends(struct run_scan *scan, int fd, const struct scan_status
 	}
 }
 
-void run_scan_tick(struct run_scan *scan)
+void run_scan_check_lists(
+	const struct run_scan *scan, const char *gateway_path, struct config_errors *errors)
+{
+	char err[300];
+
+	if (scan->threads && scan_threads_read_lists(scan->threads, true, err, sizeof(err)) < 0)
+		config_error_add(errors, gateway_path, "$.scan", "%s", err);
+}
+
+static void follow(struct run_scan *scan, uint64_t generation)
+{
+	bool first = !scan->generation; // they were read at the start
+	char err[300];
+
+	if (!scan->threads || generation == scan->generation)
+		return;
+	scan->generation = generation;
+	if (!first && scan_threads_read_lists(scan->threads, false, err, sizeof(err)) < 0)
+		log_error("%s; the lists that were read before stay in force", err);
+}
+
+void run_scan_tick(struct run_scan *scan, uint64_t generation)
 {
 	int fd = scan->launcher ? launcher_scan_fd(scan->launcher) : -1;
 	unsigned n = 0;
 
+	follow(scan, generation);
 	if (fd < 0)
 		return;
 	if (scan->is_lost)

@@ -30,6 +30,7 @@ struct run_scan { // zeroed
 	uint32_t parent; // whose signatures were reported last
 	uint8_t digest[SCAN_WIRE_DIGEST];
 	uint32_t watched, folders; // of which parent so many changes of its folder were seen
+	uint64_t generation;       // of the policy, when the lists of hashes were read last
 	bool is_lost;              // the launcher has died
 };
 
@@ -41,8 +42,12 @@ int run_scan_arena(struct run_scan *scan, const struct gateway *gateway, struct 
 // Without an engine threads is NULL. -errno with a message.
 int run_scan_new(struct run_scan *scan, struct control_context *context, struct launcher *launcher,
 	char *err, size_t err_len);
-// Every 100 ms.
-void run_scan_tick(struct run_scan *scan);
+// Whether the lists of hashes could be read again, as they are on disk: a reload asks before it
+// takes a policy.
+void run_scan_check_lists(
+	const struct run_scan *scan, const char *gateway_path, struct config_errors *errors);
+// Every 100 ms. `generation`: of the policy in force; a new one has the lists of hashes read again.
+void run_scan_tick(struct run_scan *scan, uint64_t generation);
 // When no lcore runs. One that is zeroed is allowed.
 void run_scan_free(struct run_scan *scan);
 

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <rte_lcore.h>
 #include "pipeline/stage/hold.h"
+#include "scan/cache.h"
+#include "scan/hash_list.h"
 
 #define MAIL_MAX 16
 
@@ -62,6 +64,35 @@ static struct scan_config config_of(const struct gateway *gateway, const struct 
 
 	memcpy(config.script, gateway->scan.script, sizeof(config.script));
 	return config;
+}
+
+// What the scan lcores know together.
+static int make_known(
+	struct scan_config *config, const struct gateway *gateway, char *err, size_t err_len)
+{
+	if (gateway->scan.engine != SCAN_ENGINE_CLAMAV)
+		return 0;
+	if (gateway->scan.cache)
+		config->cache =
+			scan_cache_new(gateway->scan.cache, gateway->scan.cache_s * NS_PER_S);
+	if (gateway->scan.cache && !config->cache) {
+		snprintf(err, err_len, "scan lcores: no memory for %u verdicts (scan.cache)",
+			gateway->scan.cache);
+		return -ENOMEM;
+	}
+	if (!gateway->scan.allow && !gateway->scan.deny)
+		return 0;
+	return scan_lists_new(
+		gateway->scan.allow, gateway->scan.deny, &config->lists, err, err_len);
+}
+
+int scan_threads_read_lists(struct scan_threads *threads, bool check, char *err, size_t err_len)
+{
+	struct scan_lists *lists = threads->config.lists;
+
+	if (!lists)
+		return 0;
+	return check ? scan_lists_check(lists, err, err_len) : scan_lists_read(lists, err, err_len);
 }
 
 // Until a data lcore has something, or the engine, or there is mail.
@@ -200,7 +231,7 @@ int scan_threads_new(struct dataplane *dp, const struct gateway *gateway,
 		snprintf(err, err_len, "scan lcores: no memory");
 		return -ENOMEM;
 	}
-	int rc = 0;
+	int rc = make_known(&config, gateway, err, err_len);
 
 	threads->dp = dp;
 	threads->config = config;
@@ -270,5 +301,7 @@ void scan_threads_free(struct scan_threads *threads)
 			close(threads->threads[i].wake_fd);
 	}
 	scan_trial_free(threads->trial);
+	scan_cache_free(threads->config.cache);
+	scan_lists_free(threads->config.lists);
 	free(threads);
 }

@@ -28,6 +28,10 @@ int scan_threads_tell(struct scan_threads *threads, unsigned index, const struct
 bool scan_threads_status(struct scan_threads *threads, unsigned index, struct scan_status *out);
 // For a file of the control core's; each worker has a link for it. Never NULL.
 struct scan_trial *scan_threads_trial(struct scan_threads *threads);
+// The lists of hashes (gateway.json: scan.allow, scan.deny) again, while scan lcores run; those in
+// force stay if one has an error. `check`: only whether they could be. 0, also if there are none;
+// -errno with a message that names file and line (hash_list.h).
+int scan_threads_read_lists(struct scan_threads *threads, bool check, char *err, size_t err_len);
 // Wakes those whose bit is set. Any data lcore, between its turns (lcore.scan_wakes).
 void scan_threads_wake(void *threads, uint64_t workers);
 // Ends the threads; no verdict comes any more. NULL is allowed; twice, too.

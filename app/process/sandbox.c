@@ -79,6 +79,10 @@ void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const 
 	if (strcmp(gateway->paths.events, "-") != 0)
 		sandbox_add_folder(sandbox, gateway->paths.events, true);
 	sandbox_add_folder(sandbox, gateway->paths.control, true);
+	if (gateway->scan.allow) // lists of hashes are read again, and replaced by a rename
+		sandbox_add_folder(sandbox, gateway->scan.allow, false);
+	if (gateway->scan.deny)
+		sandbox_add_folder(sandbox, gateway->scan.deny, false);
 	if (gateway->paths.pidfile)
 		sandbox_add_folder(sandbox, gateway->paths.pidfile, true);
 	// Drivers and the C library: what the machine is, and what time it is.

@@ -183,13 +183,30 @@ static int read_file(const char *path, struct hashes *hashes, char *err, size_t 
 
 // ---- both ----
 
+// The caller frees both, whatever is returned.
+static int read_both(const struct scan_lists *lists, struct hashes *allow, struct hashes *deny,
+	char *err, size_t err_len)
+{
+	int rc = read_file(lists->allow_path, allow, err, err_len);
+
+	return rc ? rc : read_file(lists->deny_path, deny, err, err_len);
+}
+
+int scan_lists_check(const struct scan_lists *lists, char *err, size_t err_len)
+{
+	struct hashes allow = {0}, deny = {0};
+	int rc = read_both(lists, &allow, &deny, err, err_len);
+
+	hashes_free(&allow);
+	hashes_free(&deny);
+	return rc;
+}
+
 int scan_lists_read(struct scan_lists *lists, char *err, size_t err_len)
 {
 	struct hashes allow = {0}, deny = {0};
-	int rc = read_file(lists->allow_path, &allow, err, err_len);
+	int rc = read_both(lists, &allow, &deny, err, err_len);
 
-	if (!rc)
-		rc = read_file(lists->deny_path, &deny, err, err_len);
 	if (!rc) {
 		struct hashes was[] = {lists->allow, lists->deny};
 

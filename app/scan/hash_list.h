@@ -23,6 +23,8 @@ void scan_lists_free(struct scan_lists *lists); // NULL is allowed; nobody asks 
 // Reads both files again. One that has an error leaves both as they were: -EINVAL, -errno, -E2BIG
 // with a message that names file and line, and what to do. One thread at a time; others may ask.
 int scan_lists_read(struct scan_lists *lists, char *err, size_t err_len);
+// The same, but nothing is taken: whether they could be read.
+int scan_lists_check(const struct scan_lists *lists, char *err, size_t err_len);
 // How many hashes each list has. Any thread.
 void scan_lists_count(struct scan_lists *lists, uint32_t *allow, uint32_t *deny);
 

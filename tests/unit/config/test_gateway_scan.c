@@ -52,6 +52,10 @@ static void defaults(void **state)
 	assert_int_equal(gateway->scan.reload, SCAN_RELOAD_CONCURRENT);
 	assert_true(gateway->scan.watch);
 	assert_int_equal(gateway->scan.watch_s, 10);
+	assert_int_equal(gateway->scan.cache, 65536);
+	assert_int_equal(gateway->scan.cache_s, 3600);
+	assert_null(gateway->scan.allow);
+	assert_null(gateway->scan.deny);
 	gateway_free(gateway);
 }
 
@@ -61,7 +65,8 @@ static void each_is_read_and_needs_a_restart(void **state)
 		"scan.database=/d", "scan.tmp=/t", "scan.user=u", "scan.arena_mb=4",
 		"scan.tmp_mb=5", "scan.memory_mb=16", "scan.jobs=6", "scan.max_file_mb=7",
 		"scan.max_scan_mb=8", "scan.max_recursion=9", "scan.max_files=10",
-		"scan.reload=sequential", "scan.watch=false", "scan.watch_s=11"};
+		"scan.reload=sequential", "scan.watch=false", "scan.watch_s=11", "scan.cache=0",
+		"scan.cache_s=1", "scan.allow=/a", "scan.deny=/b"};
 	struct gateway *before = with(NULL);
 
 	(void)state;
@@ -82,7 +87,8 @@ static void bounds(void **state)
 	static const char *const bad[] = {"scan.engine=clam", "scan.arena_mb=3",
 		"scan.arena_mb=65537", "scan.tmp_mb=0", "scan.memory_mb=15", "scan.jobs=0",
 		"scan.max_file_mb=0", "scan.max_file_mb=257", "scan.max_scan_mb=2001",
-		"scan.max_recursion=101", "scan.max_files=1000001"};
+		"scan.max_recursion=101", "scan.max_files=1000001", "scan.cache=1048577",
+		"scan.cache_s=0", "scan.cache_s=604801"};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -79,6 +79,9 @@ static void lines_of_sha256sum_are_read(void **state)
 	assert_int_equal(known.value, SCAN_INFECTED);
 	assert_string_equal(known.name, "two\\nlines");
 	write_file(deny, "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD");
+	assert_int_equal(scan_lists_check(lists, err, sizeof(err)), 0);
+	assert_true(finds(EMPTY, &known)); // nothing is taken by that
+	assert_int_equal(known.value, SCAN_INFECTED);
 	assert_int_equal(scan_lists_read(lists, err, sizeof(err)), 0);
 	assert_true(finds(EMPTY, &known));
 	assert_int_equal(known.value, SCAN_CLEAN);
