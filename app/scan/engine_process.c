@@ -213,10 +213,14 @@ static void hear_child(struct scan_engine *engine, uint64_t now_ns)
 	memcpy(engine->slots[engine->running].verdict.name, said.name, sizeof(said.name));
 	engine->slots[engine->running].verdict.source = SCAN_SOURCE_ENGINE;
 	end_running(engine, (enum scan_value)said.value, (enum scan_reason)said.reason, now_ns);
+	if (said.last)
+		scan_peer_rest(&engine->now, now_ns);
 }
 
 static void look_at_clock(struct scan_engine *engine, uint64_t now_ns)
 {
+	if (engine->now.rests && !engine->now.condemned && now_ns >= engine->now.patience_ns)
+		condemn(engine, SCAN_ERROR, now_ns);
 	if (engine->running != JOB_NONE &&
 		now_ns >= engine->slots[engine->running].verdict.job.deadline_ns)
 		condemn(engine, SCAN_TIMEOUT, now_ns);
@@ -446,7 +450,7 @@ static uint64_t process_next_ns(const struct scan_engine *engine)
 	if (engine->running != JOB_NONE && !now->condemned &&
 		engine->slots[engine->running].verdict.job.deadline_ns < next_ns)
 		next_ns = engine->slots[engine->running].verdict.job.deadline_ns;
-	if (now->condemned && now->patience_ns < next_ns)
+	if ((now->condemned || now->rests) && now->patience_ns < next_ns)
 		next_ns = now->patience_ns;
 	if (engine->waiting.n && !now->child && now->childless_ns + CHILDLESS_NS < next_ns)
 		next_ns = now->childless_ns + CHILDLESS_NS;

@@ -59,7 +59,7 @@ static enum scan_peer_event born(
 	peer->child = peer->last_child = message->head.id;
 	peer->file = fd;
 	peer->was_born = true;
-	peer->failed = peer->condemned = peer->hung_up = peer->untold = false;
+	peer->failed = peer->condemned = peer->hung_up = peer->untold = peer->rests = false;
 	return SCAN_PEER_BORN;
 }
 
@@ -71,7 +71,7 @@ static enum scan_peer_event gone(
 	memcpy(peer->text, message->text, sizeof(peer->text));
 	peer->child = 0;
 	peer->childless_ns = now_ns;
-	peer->untold = false;
+	peer->untold = peer->rests = false;
 	shut(&peer->file);
 	return SCAN_PEER_GONE;
 }
@@ -134,6 +134,10 @@ int scan_peer_verdict(struct scan_peer *peer, uint64_t id, struct scan_wire_verd
 
 	if (n == -EAGAIN)
 		return 0;
+	if (n <= 0 && peer->rests) { // as it has said
+		shut(&peer->file);
+		return 0;
+	}
 	if (n <= 0) {
 		peer->hung_up = true;
 		return -EPIPE;
@@ -142,6 +146,12 @@ int scan_peer_verdict(struct scan_peer *peer, uint64_t id, struct scan_wire_verd
 
 	shut(&fd);
 	return sound ? 1 : -EPROTO;
+}
+
+void scan_peer_rest(struct scan_peer *peer, uint64_t now_ns)
+{
+	peer->rests = true;
+	peer->patience_ns = now_ns + SCAN_GONE_PATIENCE_NS;
 }
 
 int scan_peer_request(struct scan_peer *peer, const struct scan_wire_request *request)

@@ -16,12 +16,14 @@ struct scan_peer {
 	bool was_born;   // it has had a child
 	bool failed;     // none can be had
 	bool condemned;  // the child is to be replaced
+	bool rests;      // it has done its jobs, and is about to end
 	bool hung_up;    // because it has closed its socket: mostly it has died
 	bool has_closed; // the parent its control socket
 	bool untold;     // and the parent could not be told yet
 	uint64_t child;  // id; 0: none
 	uint64_t last_child;
-	uint64_t patience_ns;          // of a condemned child: when the parent is lost, too
+	uint64_t patience_ns;          // of a condemned child: when the parent is lost, too; of one
+				       // that rests: when it is condemned
 	uint64_t childless_ns;         // since when there is no child, once there was one
 	struct scan_wire_control born; // of the last child
 	char text[SCAN_WIRE_TEXT];     // of the last child's end, or of the failure
@@ -48,6 +50,8 @@ enum scan_peer_event scan_peer_hear(struct scan_peer *peer, uint64_t now_ns);
 // What the child says to request `id` (0: none is out). 1: a verdict; 0: nothing; -EPIPE: it has
 // closed its end; -EPROTO: something else.
 int scan_peer_verdict(struct scan_peer *peer, uint64_t id, struct scan_wire_verdict *out);
+// It has said that it takes no more.
+void scan_peer_rest(struct scan_peer *peer, uint64_t now_ns);
 // 0; -errno: the child has not got it.
 int scan_peer_request(struct scan_peer *peer, const struct scan_wire_request *request);
 // No file socket any more, and the parent is asked for another child. Once is enough.
@@ -57,7 +61,7 @@ void scan_peer_retry(struct scan_peer *peer);
 
 static inline bool scan_peer_is_ready(const struct scan_peer *peer)
 {
-	return peer->child && !peer->condemned;
+	return peer->child && !peer->condemned && !peer->rests;
 }
 
 #endif

@@ -106,7 +106,7 @@ const char *scan_wire_check_verdict(const void *message, size_t bytes, uint64_t 
 	if (verdict->reason >= SCAN_REASONS_MAX ||
 		(verdict->value == SCAN_UNSCANNED) != (verdict->reason != SCAN_REASON_NONE))
 		return "a verdict's reason does not fit its value";
-	if (!is_zero(verdict->zero, sizeof(verdict->zero)))
+	if (verdict->last > 1 || !is_zero(verdict->zero, sizeof(verdict->zero)))
 		return "a verdict has bits that mean nothing";
 	if (!is_text(verdict->name, sizeof(verdict->name)) ||
 		(verdict->value == SCAN_INFECTED) != (verdict->name[0] != 0))

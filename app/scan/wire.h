@@ -56,7 +56,8 @@ struct scan_wire_verdict {
 	uint64_t scan_ns; // of the child's time, inside the engine
 	uint8_t value;    // enum scan_value; not SCAN_TIMEOUT
 	uint8_t reason;   // enum scan_reason; of SCAN_UNSCANNED alone
-	uint8_t zero[6];
+	uint8_t last;     // 1: the child has done its jobs, and takes no request any more
+	uint8_t zero[5];
 	char name[SCAN_NAME_MAX]; // of SCAN_INFECTED alone: printable ASCII, ended and filled by 0
 };
 

@@ -91,6 +91,8 @@ int scan_child_serve(const struct scan_child *child, uint8_t *range)
 		if (n < 0 || scan_wire_check_request(&in, (size_t)n, child->arena_bytes) ||
 			!answer(child, range, &in.request, &verdict))
 			return SCAN_EXIT_INVALID;
+		// Else the next request could be on its way to one that has ended.
+		verdict.last = done + 1 == child->jobs;
 		if (write(child->files, &verdict, sizeof(verdict)) != sizeof(verdict))
 			break;
 	}

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 MAGIC, VERSION, PAGE = 0x6C737363, 1, 4096
-REQUEST, VERDICT, BORN, REPLACE, GONE, FAILED = range(1, 7)
+REQUEST, VERDICT, BORN, REPLACE, GONE, FAILED, FOLDER = range(1, 8)
 VALUES = ["clean", "unscanned", "error", "timeout", "infected"]
 REASONS = ["none", "too_big", "too_deep", "encrypted", "format", "limit", "protocol", "busy", "no_engine"]
 EXTENTS = 128
@@ -118,9 +118,9 @@ class Lcore:
         if not raw:
             raise Gone("file socket closed")
         self.messages += 1
-        magic, version, kind, zero, number, ns, value, reason, _, name = struct.unpack("=IBBHQQBB6s64s", raw)
+        magic, version, kind, zero, number, ns, value, reason, last, _, name = struct.unpack("=IBBHQQBBB5s64s", raw)
         assert (magic, version, kind, zero, number) == (MAGIC, VERSION, VERDICT, 0, self.number)
-        self.ns = ns
+        self.ns, self.last = ns, last
         name = name.rstrip(b"\0").decode()
         value, reason = VALUES[value], REASONS[reason]
         return name if value == "infected" else reason if value == "unscanned" else value

@@ -4,6 +4,7 @@
 #include "peer_rig.h"
 
 #include <unistd.h>
+#include "scan/peer.h"
 
 #define ORPHAN (5 * NS_PER_S)
 
@@ -187,6 +188,65 @@ static void without_a_launcher_one_that_has_not_closed_is_not_believed_dead(void
 	peer_close(&peer);
 }
 
+static void says_its_last(const struct peer *peer)
+{
+	struct scan_wire_verdict verdict = {.value = SCAN_CLEAN, .last = 1};
+
+	scan_wire_head_set(&verdict.head, SCAN_WIRE_VERDICT, peer_must_hear(peer));
+	assert_int_equal(scan_wire_send(peer->file, &verdict, sizeof(verdict), -1), 0);
+}
+
+// Nothing is asked of one that ends: it would be lost with it.
+static void one_that_has_done_its_jobs_is_not_asked(void **state)
+{
+	struct peer peer = peer_ready(1);
+	struct scan_wire_request request;
+
+	(void)state;
+	assert_true(submit(1, 100));
+	assert_true(submit(2, 100));
+	tells_nothing();
+	says_its_last(&peer);
+	tells(1, SCAN_CLEAN, SCAN_REASON_NONE);
+	tells_nothing();
+	assert_false(peer_hears(&peer, &request));
+	close(peer.file);
+	peer.file = -1;
+	tells_nothing();
+	assert_int_equal(status().state, SCAN_STATE_WAITING);
+	peer_gone(&peer);
+	tells_nothing();
+	peer_born(&peer);
+	tells_nothing();
+	peer_answers(&peer, peer_must_hear(&peer), SCAN_CLEAN);
+	tells(2, SCAN_CLEAN, SCAN_REASON_NONE);
+	assert_int_equal(status().replaced, 0);
+	peer_close(&peer);
+}
+
+static void one_that_says_so_and_does_not_end_is_replaced(void **state)
+{
+	struct peer peer = peer_ready(1);
+
+	(void)state;
+	assert_true(submit(1, 100));
+	tells_nothing();
+	says_its_last(&peer);
+	tells(1, SCAN_CLEAN, SCAN_REASON_NONE);
+	assert_int_equal(config.ops->next_ns(engine), now_ns + SCAN_GONE_PATIENCE_NS);
+	now_ns += SCAN_GONE_PATIENCE_NS;
+	tells_nothing();
+	peer_is_asked_to_replace(&peer);
+	peer_gone(&peer);
+	tells_nothing();
+	peer_born(&peer);
+	assert_true(submit(2, 100));
+	tells_nothing();
+	peer_answers(&peer, peer_must_hear(&peer), SCAN_CLEAN);
+	tells(2, SCAN_CLEAN, SCAN_REASON_NONE);
+	peer_close(&peer);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -199,6 +259,8 @@ int main(void)
 		TEST(without_a_launcher_a_closed_socket_ends_a_job_later),
 		TEST(the_launcher_may_die_after_it),
 		TEST(without_a_launcher_one_that_has_not_closed_is_not_believed_dead),
+		TEST(one_that_has_done_its_jobs_is_not_asked),
+		TEST(one_that_says_so_and_does_not_end_is_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, rig_begin, rig_end);
