@@ -95,15 +95,15 @@ static void report(struct run_scan *scan)
 
 	if (status->state == SCAN_STATE_READY)
 		came_into_force(scan);
-	// One that has none tries again when its folder changes: what is wrong may be something else.
+	// One that has none tries again when its folder changes: what is wrong may be something
+	// else.
 	if (status->state == SCAN_STATE_FAILED && scan->reload.state == SCAN_RELOAD_IDLE &&
 		(scan->state != status->state || strcmp(status->text, scan->reloads.refusal) != 0))
 		refused(scan, status->text);
 	if (status->state == scan->state)
 		return;
 	scan->state = status->state;
-	if (status->state == SCAN_STATE_ABSENT &&
-		   scan->reload.state == SCAN_RELOAD_LETTING) {
+	if (status->state == SCAN_STATE_ABSENT && scan->reload.state == SCAN_RELOAD_LETTING) {
 		log_notice("scanner: the old signatures have been let go; until the new ones are "
 			   "loaded files pass or end as the policy says for those that are not "
 			   "scanned");

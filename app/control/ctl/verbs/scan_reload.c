@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command scan-reload.
+// The command scan-reload: begins to load signatures.
 #include "control/ctl/command.h"
 
 // Loading may take minutes: it is begun, and not waited for.
