@@ -129,7 +129,10 @@ static json_t *slow_json(
 	json_t *object = json_object();
 	char id[EVE_ITEM_ID_BYTES];
 
-	put_time(&object, "time", event->now_ns);
+	if (names)
+		put_time(&object, "time", event->now_ns);
+	else // as the page has times
+		put_number(&object, "time_ms", event->now_ns / NS_PER_MS);
 	put_number(&object, "flow_id", event->flow_id & INT64_MAX);
 	eve_item_id(event, id);
 	if (*id)

@@ -8,7 +8,8 @@
 #include "control/stats/scan_desk.h"
 #include "control/stats/context.h"
 
-// All of it (docs/control-socket.md). `names`: of files, too. NULL: no memory.
+// All of it (docs/control-socket.md). `names`: of files, too; without, it is
+// for the page. NULL: no memory.
 json_t *scan_json(const struct control_context *context, bool names);
 // "signatures", "version", "time", "age_s", "digest": with what a scan lcore's child looks. NULL:
 // it has none, or there is no memory.

@@ -45,6 +45,7 @@ int api_health(const struct http_site *site, struct text *out);
 int api_hosts(const struct http_site *site, struct text *out);
 int api_users(const struct http_site *site, struct text *out);
 int api_content(const struct http_site *site, struct text *out);
+int api_scan(const struct http_site *site, struct text *out);
 int api_content_names(const struct http_site *site, struct text *out);
 
 #endif

@@ -9,10 +9,11 @@
 //   missed N    the port wan loses N packets
 //   down        its link goes
 //   fail        a reload is refused
-//   files       four transfers and a chat message are recorded: names as a hostile sender writes
-//   them still       the lcores' hearts rest from now on realm N     all flows, and what the cache
-//   learns, are of that one hold        the lcores work on questions without an end; "go": and have
-//   found nothing
+//   files       four transfers and a chat message are recorded, as a hostile sender writes
+//   slow        a file named slow.exe was scanned for 0.9 s, and found infected
+//   still       the lcores' hearts rest from now on
+//   realm N     all flows, and what the cache learns, are of that one
+//   hold        the lcores work on questions without an end; "go": and have found nothing
 //
 // With STAND_WITHOUT_NAMES in the environment http.names is false. Each is answered with "done".
 // Ends with its standard input.
@@ -185,6 +186,23 @@ static void files(struct stand *stand)
 		MODE_ENFORCE);
 }
 
+static void slow(struct stand *stand)
+{
+	struct content_item item = {.file = 1, .bytes = 5000, .half = HALF_S2C};
+	struct event event = {.type = EVENT_FILEINFO,
+		.now_ns = stand_now_ns(),
+		.flow_id = 78,
+		.app = 1,
+		.rule_uid = 1,
+		.l4_proto = 6};
+
+	item.name.length = 8;
+	memcpy(item.name_bytes, "slow.exe", 8);
+	item.av = (struct scan_result){
+		.known = true, .value = SCAN_INFECTED, .name = "Test.Eicar", .run_ns = 900000000};
+	content_recent_add(stand->world.context.recent, &event, &item);
+}
+
 static void fill_reassembly(const struct dataplane *dp)
 {
 	dp->lcores[0]->stats.slab_blocks = dp->lcores[1]->stats.slab_blocks = 100;
@@ -248,6 +266,8 @@ static void obey(struct stand *stand, const char *line)
 		fill_reassembly(stand->world.context.dp);
 	else if (!strcmp(word, "files"))
 		files(stand);
+	else if (!strcmp(word, "slow"))
+		slow(stand);
 	else if (!strcmp(word, "still"))
 		stand->still = true;
 	else if (!strcmp(word, "realm"))

@@ -6,6 +6,7 @@ import { $, THIN, bar, bits, bytes, clock, count, draw, fill, grouped, keyed, ma
 import { allowFlow, explainFlow, offer, removeEntry, unlocked, whenUnlocked } from "/act.js";
 import { choosePeople, kind, show as showPeople } from "/people.js";
 import { documentName as contentName, show as showContent, whenSwitched } from "/content.js";
+import { show as showScan } from "/scan.js";
 
 const POLL_MS = 1000, HIDDEN_MS = 5000, TIMEOUT_MS = 3000, STALE_MS = 3500;
 
@@ -294,8 +295,8 @@ async function poll() {
   const abort = new AbortController(), timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
   const began = Date.now();
   try {
-    const names = ["summary", "verdicts", "apps", "cache", "health", kind(), contentName()];
-    const [summary, verdicts, apps, cache, health, people, content] = await Promise.all(names.map((n) => get(n, abort.signal)));
+    const names = ["summary", "verdicts", "apps", "cache", "health", "scan", kind(), contentName()];
+    const [summary, verdicts, apps, cache, health, scan, people, content] = await Promise.all(names.map((n) => get(n, abort.signal)));
     view.answered = Date.now();
     showHealth(health);
     showVerdicts(verdicts);
@@ -303,6 +304,7 @@ async function poll() {
     showPeople(people);
     showCache(cache);
     showContent(content);
+    showScan(scan);
     showSummary(summary);
   } catch (error) {
     view.failed = true;
