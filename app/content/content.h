@@ -269,6 +269,13 @@ enum content_find {
 	CONTENT_FINDS_OPAQUE = 8, // that the flow goes over to a form that is not decoded
 };
 
+// Where the server's half goes on with the answer that a file belongs to.
+struct content_answer {
+	uint64_t from64; // its first byte
+	bool no_body;    // whoever waits for it expects a head alone
+	bool known;
+};
+
 struct content_decoder {
 	const char *app;      // name of the application in app/classify
 	const char *data_app; // ... of the flows that it announces; NULL: the same
@@ -282,6 +289,10 @@ struct content_decoder {
 	enum content_fed (*feed)(void *state, const struct span *span, struct content_turn *turn);
 	// The flow ends: reports the ends of open files, and gives back what it took from `memory`.
 	void (*over)(void *state, struct content_turn *turn);
+	// The answer that brings the file at hand of HALF_S2C, or, of HALF_C2S, that the client
+	// waits for: one whose request has come and of which nothing has. False: another answer
+	// comes first, or which it is is not known. NULL: its protocol has no answers with a head.
+	bool (*answer)(const void *state, unsigned half, struct content_answer *answer);
 };
 
 static inline const char *content_note_word(unsigned note)

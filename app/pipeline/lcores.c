@@ -19,6 +19,7 @@
 #include "pipeline/limits.h"
 #include "pipeline/operator.h"
 #include "pipeline/stage/flow_hooks.h"
+#include "pipeline/stage/notice.h"
 
 static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsigned element,
 	unsigned size, int socket, unsigned flags)
@@ -124,6 +125,9 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 		lcore->impair_tx = impair;
 	missing = "decoders of content (content.flows, content.memory_mb, content.records_mb)";
 	if (!content_new(lcore, &limits->content))
+		goto fail;
+	missing = "pages for clients whose answer is refused";
+	if (!notices_new(lcore))
 		goto fail;
 	missing = "its rings";
 	unsigned one_to_one = RING_F_SP_ENQ | RING_F_SC_DEQ;
@@ -247,6 +251,7 @@ void lcore_free(struct lcore *lcore)
 	fragments_free(lcore->fragments);
 	content_free(lcore);
 	evidence_log_free(lcore->evidence);
+	notices_free(lcore);
 	rte_free(lcore->event_windows);
 	rte_free(lcore->allowances.at);
 	impair_free(lcore->impair_rx);

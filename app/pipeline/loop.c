@@ -4,6 +4,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/hold_verdict.h"
+#include "pipeline/stage/notice.h"
 #include "pipeline/egress/egress.h"
 #include "pipeline/egress/impair.h"
 #include "pipeline/stage/inspect_learned.h"
@@ -475,6 +476,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	hints_apply(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
+	notices_turn(lcore);
 	if (unlikely(!TAILQ_EMPTY(&lcore->tracker->resuming)))
 		taken += turn_resumed(lcore);
 	inspect_age(lcore);

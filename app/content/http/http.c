@@ -396,6 +396,13 @@ static void http_over(void *of, struct content_turn *turn)
 		end_all(state, turn);
 }
 
+static bool http_answer(const void *of, unsigned half, struct content_answer *answer)
+{
+	const struct http_state *state = of;
+
+	return !state->over && http_message_answer(state, half, answer);
+}
+
 const struct content_decoder content_http = {
 	.app = "http",
 	.state_bytes = sizeof(struct http_state),
@@ -403,4 +410,5 @@ const struct content_decoder content_http = {
 	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_IDS | CONTENT_FINDS_OPAQUE,
 	.feed = http_feed,
 	.over = http_over,
+	.answer = http_answer,
 };

@@ -237,6 +237,7 @@ enum http_step http_message_response(struct http_state *state, const struct http
 		notes |= 1u << CONTENT_NOTE_BAD_LENGTH;
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
 	half->disputed = http_framing_is_disputed(head, method);
+	half->head64 = half->reader.begins64;
 	begin_body(half, turn, framing, response_shape(head, request));
 	half->body.request = request;
 	// who wants no head has all of it as what was asked for
@@ -262,4 +263,24 @@ enum http_step http_message_bare(struct http_state *state, const struct http_tur
 	half->body.begins64 = half->at64 - half->held;
 	half->body.request = http_requests_take(&state->requests);
 	return HTTP_ON;
+}
+
+bool http_message_answer(
+	const struct http_state *state, unsigned half, struct content_answer *answer)
+{
+	const struct http_half *server = &state->halves[HALF_S2C];
+	const struct http_request *request =
+		half == HALF_S2C ? server->body.request : state->requests.first;
+
+	// what is asked for without a version is answered without a head
+	if (state->unmatched || state->ahead || !request || request->bare)
+		return false;
+	if (half == HALF_C2S && (request->next || !is_between(server)))
+		return false;
+	*answer = (struct content_answer){
+		.from64 = half == HALF_S2C ? server->head64 : server->at64,
+		.no_body = request->method == HTTP_METHOD_HEAD,
+		.known = true,
+	};
+	return true;
 }

@@ -28,6 +28,7 @@ struct http_half {
 	struct http_chunks chunks;
 	uint64_t at64;      // of the next byte
 	uint64_t remaining; // of a body whose length is known
+	uint64_t head64;    // where the message in progress, or the last one, began
 	uint32_t searched;  // bytes, since a message is looked for
 	uint8_t phase;      // enum http_phase
 	bool started, over; // its first byte came; its last one
@@ -58,6 +59,10 @@ enum http_step http_message_response(struct http_state *state, const struct http
 bool http_message_may_be_bare(const struct http_state *state);
 // It is one: `held` bytes of it came.
 enum http_step http_message_bare(struct http_state *state, const struct http_turn *turn);
+
+// As struct content_decoder has it.
+bool http_message_answer(
+	const struct http_state *state, unsigned half, struct content_answer *answer);
 
 // The half waits for its next message.
 void http_message_next(struct http_state *state, unsigned half);

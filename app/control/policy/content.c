@@ -493,6 +493,14 @@ void policy_read_rule_opaque(const struct json_at *at, void *ctx)
 	content->opaque = (uint8_t)word; // the first actions are these
 }
 
+void policy_read_rule_notice(const struct json_at *at, void *ctx)
+{
+	struct rule_content *content = policy_rule_content(at, ctx);
+
+	if (content && json_want_flag(at, &content->notice))
+		content->has_notice = true;
+}
+
 void policy_read_rule_ranges(const struct json_at *at, void *ctx)
 {
 	struct rule_content *content = policy_rule_content(at, ctx);

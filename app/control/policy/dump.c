@@ -127,6 +127,8 @@ int policy_put_content(
 	if (content->has_ranges)
 		rc |= json_object_set_new(
 			object, "ranges", json_string(content->whole ? "whole" : "pass"));
+	if (content->has_notice)
+		rc |= json_object_set_new(object, "notice", json_boolean(content->notice));
 	if (content->has_scan)
 		rc |= json_object_set_new(object, "scan", policy_scan_json(&content->scan));
 	return rc;

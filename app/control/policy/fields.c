@@ -140,6 +140,7 @@ const struct json_field policy_rule_fields[] = {
 	READ("rules[].audit", policy_read_rule_audit),
 	READ("rules[].opaque", policy_read_rule_opaque),
 	READ("rules[].ranges", policy_read_rule_ranges),
+	READ("rules[].notice", policy_read_rule_notice),
 	READ("rules[].scan", policy_read_rule_scan),
 	JSON_FIELD_END,
 };

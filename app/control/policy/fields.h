@@ -161,6 +161,7 @@ void policy_read_rule_transfers(const struct json_at *at, void *ctx);
 void policy_read_rule_chat(const struct json_at *at, void *ctx);
 void policy_read_rule_audit(const struct json_at *at, void *ctx);
 void policy_read_rule_opaque(const struct json_at *at, void *ctx);
+void policy_read_rule_notice(const struct json_at *at, void *ctx);
 void policy_read_rule_ranges(const struct json_at *at, void *ctx);
 void policy_read_rule_scan(const struct json_at *at, void *ctx); // content_scan.c
 // As a rule's "scan" has it; NULL: no memory.

@@ -205,8 +205,14 @@ static void check_action(const struct json_at *at, const struct rule_reader *ctx
 	else if (ctx->has_content && ctx->has_action && action_blocks(ctx->rule->action))
 		json_at_error(at,
 			"action %s refuses the whole flow: remove transfers, chat, audit, opaque, "
-			"ranges and scan, or the action, so that they decide",
+			"ranges, scan and notice, or the action, so that they decide",
 			action_word(ctx->rule->action));
+	const struct rule_content *content = ctx->rule->content;
+
+	if (content && content->has_notice && !content->n_transfers && !content->has_scan)
+		json_at_error(at,
+			"notice is of files that the rule refuses: write transfers or scan beside "
+			"it, or remove it");
 	ctx->rule->only_content = !has_action && ctx->has_content;
 }
 

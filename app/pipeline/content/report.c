@@ -18,13 +18,18 @@ static bool may_remember(const struct feeding *feeding)
 // `marks` NULL: the file is not remembered anew. What is refused by memory alone is not, so that a
 // file that was replaced is judged again in the end.
 static void obey_file(struct feeding *feeding, const struct content_verdict *verdict,
-	const struct refused_marks *marks)
+	const struct refused_marks *marks, const struct content_answer *answer)
 {
 	struct lcore *lcore = feeding->lcore;
+	bool was = feeding->flow->refused;
 
 	if (!report_refuses(verdict))
 		return;
 	report_refuse(feeding, verdict->rule, report_action_of(verdict->action));
+	if (!was && feeding->flow->refused && feeding->flow->action == ACTION_RESET &&
+		verdict->rule != RULE_DEFAULT)
+		report_notice(feeding, &lcore->policy->rules[verdict->rule], answer,
+			marks ? CONTENT_NOTICE_TRANSFER : CONTENT_NOTICE_AGAIN);
 	if (marks && feeding->flow->refused && verdict->rule != RULE_DEFAULT &&
 		may_remember(feeding))
 		refused_files_learn(lcore, feeding->content->refused, marks,
@@ -135,7 +140,9 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	if (extracts || stored || report_is_recorded(&verdict) || report_scans(feeding, reported))
 		number = report_record_file(
 			feeding, &shown, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
-	obey_file(feeding, &verdict, again || noted ? NULL : &marks);
+	struct content_answer answer = report_answer(feeding, reported->half);
+
+	obey_file(feeding, &verdict, again || noted ? NULL : &marks, &answer);
 	return follow(feeding, reported, &verdict, &marks, number, stored);
 }
 
@@ -162,7 +169,9 @@ static void report_asked(void *ctx, const struct content_file *reported)
 	if (!refused_before(feeding, reported, &marks, &verdict))
 		return;
 	report_record_file(feeding, reported, &verdict, NULL, false, HOW_REQUESTED | HOW_AGAIN);
-	obey_file(feeding, &verdict, NULL);
+	struct content_answer answer = report_answer(feeding, HALF_C2S);
+
+	obey_file(feeding, &verdict, NULL, &answer);
 }
 
 static struct open_file *open_at(const struct feeding *feeding, uint32_t id)
@@ -231,7 +240,10 @@ static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t 
 		file->stored = true;
 		keep(feeding, file, 0, file->head, (uint32_t)before);
 	}
-	obey_file(feeding, &verdict, &file->marks);
+	struct content_answer answer =
+		file->half == HALF_S2C ? file->answer : report_answer(feeding, HALF_C2S);
+
+	obey_file(feeding, &verdict, &file->marks, &answer);
 }
 
 // The file's first bytes say its type; a part that is not its beginning has none. Of an upload the

@@ -79,6 +79,8 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 	file->partial = reported->partial;
 	file->is_http = reported->is_http;
 	file->status = reported->status;
+	if (reported->half == HALF_S2C)
+		file->answer = report_answer(feeding, HALF_S2C);
 	length = 0;
 	for (unsigned i = 0; i < KEPT_TEXTS; i++) {
 		file->kept[i] = (uint16_t)RTE_MIN(texts[i].length, most[i]);

@@ -42,6 +42,17 @@ static void open_gate(const struct feeding *feeding, unsigned half)
 		track_gate(lcore->tracker, track_at(lcore->tracker, track), half, TRACK_GATE_NONE);
 }
 
+// Whoever waits for the file is told, where nothing of it has left.
+static void notice(struct feeding *feeding, const struct open_file *file, const struct rule *rule,
+	unsigned value)
+{
+	struct content_answer answer =
+		file->half == HALF_S2C ? file->answer : report_answer(feeding, HALF_C2S);
+
+	report_notice(feeding, rule, &answer,
+		value == SCAN_INFECTED ? CONTENT_NOTICE_INFECTED : CONTENT_NOTICE_UNSCANNED);
+}
+
 // There is a result at once: the file was not looked at, or had nothing to look at.
 static void settle(struct feeding *feeding, struct open_file *file)
 {
@@ -70,7 +81,11 @@ static void settle(struct feeding *feeding, struct open_file *file)
 	if (!refuses)
 		return;
 	feeding->flow->item = file->item;
+	bool was = feeding->flow->refused;
+
 	report_refuse(feeding, feeding->flow->asks.scan_rule, ACTION_RESET);
+	if (feeding->flow->refused && !was)
+		notice(feeding, file, rule, file->av.value);
 	file->action = CONTENT_ACTION_RESET;
 	file->rule_uid = rule->uid;
 }
@@ -192,6 +207,17 @@ static void alert(
 		});
 }
 
+static void notice_told(struct lcore *lcore, const struct scan_told *told)
+{
+	struct feeding feeding = {.lcore = lcore,
+		.content = lcore->content,
+		.flow = content_flow_of(lcore, told->ref)};
+	const struct rule *rule = policy_rule_by_uid(lcore->policy, told->rule_uid);
+
+	if (told->owner && feeding.flow && rule && rule->content)
+		notice(&feeding, told->owner, rule, told->result.value);
+}
+
 static void tell_owner(struct lcore *lcore, const struct scan_told *told, bool refuses)
 {
 	struct open_file *file = told->owner;
@@ -218,6 +244,8 @@ static bool obey(struct lcore *lcore, const struct scan_told *told)
 		remember(lcore, told);
 	if (bad && told->is_here && !told->result.told)
 		alert(lcore, told, policy, refuses);
+	if (refuses)
+		notice_told(lcore, told);
 	if (told->owner)
 		tell_owner(lcore, told, refuses);
 	return refuses;

@@ -3,6 +3,7 @@
 #ifndef SLUICE_REPORT_WORK_H
 #define SLUICE_REPORT_WORK_H
 
+#include "pipeline/content/notice.h"
 #include "pipeline/content/state.h"
 
 // The inside end sends that half.
@@ -46,6 +47,12 @@ uint32_t report_uid_of(const struct lcore *lcore, uint32_t rule);
 uint64_t report_record_file(struct feeding *feeding, const struct content_file *file,
 	const struct content_verdict *verdict, const struct content_id *id, bool stored,
 	unsigned how);
+
+// notice.c: the answer to a file of that half, as things stand; and that a page is to stand for it,
+// if the rule that refuses its flow wants one and nothing of the answer has left.
+struct content_answer report_answer(const struct feeding *feeding, unsigned half);
+void report_notice(struct feeding *feeding, const struct rule *rule,
+	const struct content_answer *answer, enum content_notice_why why);
 
 // report_open.c: what is kept of a file while it is looked at; NULL: there is no room, which is
 // counted.

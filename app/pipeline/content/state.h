@@ -35,6 +35,7 @@ struct open_file {
 	uint16_t kept[KEPT_TEXTS]; // lengths of `texts`
 	uint16_t status;           // of HTTP
 	struct refused_marks marks;
+	struct content_answer answer; // that brings it: of HALF_S2C
 	file_type type;
 	uint8_t half, name_source;
 	bool name_cut, partial, is_http;
@@ -85,10 +86,13 @@ struct flow_content {
 	struct item_id refused_item; // refused: for which, if any
 	uint16_t n_files;
 	uint16_t app;
-	uint16_t data_app; // of flows that it announces; APP_NONE: its own
-	uint8_t action;    // refused: enum action
-	uint8_t phase;     // enum content_state
-	uint8_t n_grounds; // that became evidence (grounds.h)
+	uint16_t data_app;             // of flows that it announces; APP_NONE: its own
+	uint8_t action;                // refused: enum action
+	uint8_t phase;                 // enum content_state
+	uint8_t n_grounds;             // that became evidence (grounds.h)
+	uint8_t notice;                // refused: enum content_notice_why, or none is shown
+	struct content_answer noticed; // ... instead of that
+	char notice_id[POLICY_ID_MAX]; // of the rule
 	bool refused;
 	bool early;        // its application is not final, and may want another decoder
 	bool speaks;       // ... but its ends speak as this one's application does

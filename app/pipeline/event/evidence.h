@@ -41,7 +41,7 @@
 	X(CONTENT, "content")           /* content: what an entry matched, and by what */         \
 	X(CONTENT_NAME, "content_name") /* content: the file's name, or who wrote; behind it */   \
 	X(CONTENT_NOTE, "content_note") /* enum content_note; half, offset; refused by it */      \
-	X(RESETS, "resets")             /* length: packets sent */                                \
+	X(RESETS, "resets")             /* length: packets sent; 1: and its client has a page */  \
 	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                             \
 	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                             \
 	X(CACHE_HIT, "cache_hit")         /* enum cache_mode; ends; flow: of who taught it */     \

@@ -32,6 +32,7 @@ struct fragments;
 struct hold;
 struct impair;
 struct name_heads;
+struct notices;
 struct query;
 struct stream_tap;
 struct tracker;
@@ -95,6 +96,7 @@ struct lcore {
 	struct allowances allowances;
 	struct content *content; // decoders of files and messages (flow_content.h); NULL: none
 	struct hold *hold;       // flows under scan (hold.h); NULL: there is no engine
+	struct notices *notices; // pages that clients are shown (notice.h)
 	struct scan_files *scan_files; // files under scan; NULL: the engine takes none
 	uint64_t
 		scan_wakes; // scan lcores that sleep and have a job; the loop around the turn wakes

@@ -154,6 +154,8 @@ struct rule_content {
 	bool whole; // requests for parts of files become requests for all of them
 	bool has_scan;
 	struct rule_scan scan;
+	bool has_notice;
+	bool notice; // clients of HTTP/1 are shown a page where an answer is refused
 	// of its entries, `opaque` and `whole`, under the rule's mode:
 	bool asks_type;    // what files are
 	bool asks_ids;     // their content ids

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/policy/decide.h"
+#include "pipeline/stage/notice.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/stages.h"
 #include "pipeline/stage/packet_invalid.h"
@@ -134,6 +135,8 @@ enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 	ctx->rule_uid = stub->rule_uid;
 	ctx->flags |= CTX_REPORTED;
 	if (!good)
+		return drop(ctx, DROP_BLOCKED);
+	if (unlikely(notice_takes(lcore, ctx)))
 		return drop(ctx, DROP_BLOCKED);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 

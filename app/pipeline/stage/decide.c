@@ -11,6 +11,7 @@
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_content.h"
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/stage/notice.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/stages.h"
@@ -79,20 +80,28 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	ctx->flags |= CTX_REPORTED;
 	if (decision->cache != CACHE_NONE)
 		learn(lcore, ctx, decision, ends, flags, app, confidence);
+	struct notice *notice = NULL;
+
 	if (decision->action == ACTION_RESET) {
 		uint64_t before = lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent;
 
-		if (packet_has_flow(ctx))
-			teardown_flow(lcore, ctx);
-		else
+		if (!packet_has_flow(ctx))
 			teardown_answer(lcore, ctx->m);
-		packet_evidence(lcore, ctx, EVIDENCE_RESETS)->length =
-			(uint32_t)(lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent -
-				   before);
+		else if (unlikely((notice = notice_show(lcore, ctx->ref,
+					   ctx->half == HALF_C2S ? ctx->m : NULL)) != NULL))
+			teardown_server(lcore, ctx, ctx->ref);
+		else
+			teardown_flow(lcore, ctx);
+		struct evidence *resets = packet_evidence(lcore, ctx, EVIDENCE_RESETS);
+
+		resets->detail = notice != NULL;
+		resets->length = (uint32_t)(lcore->stats.resets_sent +
+					    lcore->stats.icmp_rejects_sent - before);
 	}
 	if (packet_has_flow(ctx)) {
 		flow_report_end(lcore, ctx->ref, FLOW_END_FORCED);
 		ctx->ref = flow_block(lcore, ctx->ref);
+		notice_keep(lcore, notice, ctx->ref);
 		return;
 	}
 	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);

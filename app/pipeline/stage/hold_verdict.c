@@ -6,6 +6,7 @@
 #include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/stage/notice.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/flow/app_usage.h"
 #include "reassembly/tcp_track.h"
@@ -40,11 +41,22 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half, enum drop_r
 		flow_end_entry(lcore, ref, FLOW_STEP_REFUSE);
 		return;
 	}
-	evidence_add(lcore, EVIDENCE_RESETS, about.flow_id)->length = teardown_flow_now(lcore, ref);
+	uint64_t before = lcore->stats.resets_sent;
+	struct notice *notice = notice_show(lcore, ref, half == HALF_C2S ? held : NULL);
+
+	if (notice)
+		teardown_server(lcore, NULL, ref);
+	else
+		teardown_flow_now(lcore, ref);
+	struct evidence *resets = evidence_add(lcore, EVIDENCE_RESETS, about.flow_id);
+
+	resets->detail = notice != NULL;
+	resets->length = (uint32_t)(lcore->stats.resets_sent - before);
 	inspect_end(lcore, ref, reason);
 	flow_report_end(lcore, ref, FLOW_END_FORCED);
 	uint32_t stub = flow_block(lcore, ref);
 
+	notice_keep(lcore, notice, stub);
 	// A policy says nothing about what was found: no reload reprieves it.
 	if (stub != FLOW_REF_NONE)
 		flow_life_step_stub(flow_stub_at(lcore->flows, stub), FLOW_STEP_FIND);

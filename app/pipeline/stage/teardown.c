@@ -7,7 +7,7 @@
 #include "pipeline/stage/teardown.h"
 #include "pipeline/egress/egress.h"
 
-static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)
+struct rte_mbuf *teardown_packet(struct lcore *lcore, uint8_t in_port, uint8_t link)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(lcore->pool);
 
@@ -26,7 +26,7 @@ static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t
 	return m;
 }
 
-static bool within_resets(struct lcore *lcore)
+bool teardown_may_reset(struct lcore *lcore)
 {
 	if (lcore->now_ns - lcore->resets_window_ns >= NS_PER_S) {
 		lcore->resets_window_ns = lcore->now_ns;
@@ -47,14 +47,14 @@ static bool reset_half(struct lcore *lcore, const struct flow *flow, const struc
 	const struct flow_half *from = &cold->half[half];
 
 	if (!(flow->seen[half] & SEEN_TEMPLATE) || from->l2_flags & PKT_TUNNEL ||
-		!within_resets(lcore))
+		!teardown_may_reset(lcore))
 		return false;
-	struct rte_mbuf *m = packet_new(lcore, from->port, from->link);
+	struct rte_mbuf *m = teardown_packet(lcore, from->port, from->link);
 
 	if (!m)
 		return false;
 	bool acks = flow->seen[!half] & SEEN_RELEASED;
-	struct craft_reset spec = {
+	struct craft_segment spec = {
 		.l2 = from->l2,
 		.l2_length = from->l2_length,
 		.link = from->link,
@@ -69,7 +69,7 @@ static bool reset_half(struct lcore *lcore, const struct flow *flow, const struc
 	};
 	memcpy(spec.source, cold->ends.address[half], 16);
 	memcpy(spec.destination, cold->ends.address[!half], 16);
-	if (craft_reset(m, &spec)) {
+	if (craft_segment(m, &spec)) {
 		rte_pktmbuf_free(m);
 		return false;
 	}
@@ -107,7 +107,7 @@ static bool reply_with(struct lcore *lcore, struct rte_mbuf *m,
 
 	if (back == PORT_NONE)
 		return false;
-	struct rte_mbuf *out = packet_new(lcore, back, pkt->link);
+	struct rte_mbuf *out = teardown_packet(lcore, back, pkt->link);
 
 	if (!out)
 		return false;
@@ -123,7 +123,7 @@ static void answer_tcp(struct lcore *lcore, struct rte_mbuf *m)
 {
 	if (pkt_of(m)->tcp_flags & TH_RST)
 		return; // RFC 9293 section 3.5.2: never a RST for a RST
-	if (!within_resets(lcore))
+	if (!teardown_may_reset(lcore))
 		return;
 	if (reply_with(lcore, m, craft_reset_reply))
 		lcore->stats.resets_sent++;
@@ -186,6 +186,19 @@ void teardown_flow(struct lcore *lcore, struct packet_ctx *ctx)
 	else if (!(ctx->pkt->flags & PKT_TUNNEL))
 		answer_sender(lcore, ctx, flow);
 	if (!sent)
+		lcore->stats.resets_impossible++;
+}
+
+void teardown_server(struct lcore *lcore, struct packet_ctx *ctx, uint32_t ref)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	if (reset_towards_receiver(lcore, ctx, flow, cold, HALF_C2S))
+		return;
+	if (ctx && ctx->half == HALF_S2C && !(ctx->pkt->flags & PKT_TUNNEL))
+		answer_sender(lcore, ctx, flow);
+	else
 		lcore->stats.resets_impossible++;
 }
 

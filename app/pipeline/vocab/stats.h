@@ -179,6 +179,11 @@
 	X(resets_sent, "RST packets sent")                                                \
 	X(resets_limited, "RST packets withheld by the rate limit")                       \
 	X(resets_impossible, "teardowns by drop because no RST could be built")           \
+	X(notices_sent, "pages sent to clients in place of a refused answer")             \
+	X(notices_again, "of these, sent again as they had not arrived")                  \
+	X(notices_late, "answers reset without a page, which could not stand for them")   \
+	X(notices_full, "answers reset without a page, as no place was free")             \
+	X(notices_unread, "pages that no client has acknowledged: it was reset")          \
 	X(make_nomem, "RST and ICMP packets not made because the mbuf pool was empty")    \
 	X(icmp_rejects_sent, "ICMP unreachables sent")                                    \
 	X(icmp_rejects_limited, "ICMP unreachables withheld by the rate limit")           \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds RST segments and ICMP errors from the packet that they answer.
+// Builds segments of TCP, and ICMP errors from the packet that they answer.
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,8 +7,9 @@
 #include "pipeline/wire/checksum.h"
 #include "pipeline/wire/craft.h"
 
-#define OUR_TTL     64
-#define FRAME_LEAST 60 // without the frame check sequence
+#define OUR_TTL          64
+#define TIMESTAMP_OPTION 0x0101080au // two NOPs, kind 8, length 10 (RFC 7323 appendix A)
+#define FRAME_LEAST      60          // without the frame check sequence
 
 static void put16(uint8_t *p, uint32_t v)
 {
@@ -108,7 +109,7 @@ static uint32_t put_ip(uint8_t *ip, bool v6, const uint8_t *source, const uint8_
 	return 20;
 }
 
-int craft_reset(struct rte_mbuf *out, const struct craft_reset *spec)
+int craft_segment(struct rte_mbuf *out, const struct craft_segment *spec)
 {
 	const struct l2 l2 = {
 		.bytes = spec->l2,
@@ -116,21 +117,30 @@ int craft_reset(struct rte_mbuf *out, const struct craft_reset *spec)
 		.link = spec->link,
 		.pppoe = spec->pppoe,
 	};
-	uint8_t *ip = put_l2(out, &l2, spec->v6 ? 60 : 40);
+	uint32_t header = spec->stamped ? 32 : 20, length = header + spec->length;
+	uint8_t *ip = put_l2(out, &l2, (spec->v6 ? 40 : 20) + length);
 
 	if (!ip)
 		return -EMSGSIZE;
-	uint8_t *tcp = ip + put_ip(ip, spec->v6, spec->source, spec->destination, IPPROTO_TCP, 20,
-				    spec->ttl ? spec->ttl : OUR_TTL);
+	uint8_t *tcp = ip + put_ip(ip, spec->v6, spec->source, spec->destination, IPPROTO_TCP,
+				    length, spec->ttl ? spec->ttl : OUR_TTL);
 
 	put16(tcp, spec->sport);
 	put16(tcp + 2, spec->dport);
 	put32(tcp + 4, spec->seq);
 	put32(tcp + 8, spec->tcp_flags & TH_ACK ? spec->ack : 0);
-	tcp[12] = 5 << 4;
+	tcp[12] = (uint8_t)(header / 4 << 4);
 	tcp[13] = spec->tcp_flags;
-	memset(tcp + 14, 0, 6);
-	checksum_fill(ip, tcp, 20, IPPROTO_TCP, spec->v6);
+	put16(tcp + 14, spec->window);
+	memset(tcp + 16, 0, 4);
+	if (spec->stamped) {
+		put32(tcp + 20, TIMESTAMP_OPTION);
+		put32(tcp + 24, spec->ts_value);
+		put32(tcp + 28, spec->ts_echo);
+	}
+	if (spec->length)
+		memcpy(tcp + header, spec->payload, spec->length);
+	checksum_fill(ip, tcp, (uint16_t)length, IPPROTO_TCP, spec->v6);
 	return 0;
 }
 
@@ -215,6 +225,20 @@ static int turn(struct rte_mbuf *m, struct turned *turned)
 	return 0;
 }
 
+int craft_l2_back(struct rte_mbuf *m, uint8_t *l2, uint16_t room, uint8_t *length)
+{
+	struct turned turned;
+	int rc = turn(m, &turned);
+
+	if (rc)
+		return rc;
+	if (turned.l2_length > room)
+		return -EMSGSIZE;
+	memcpy(l2, turned.l2, turned.l2_length);
+	*length = (uint8_t)turned.l2_length;
+	return 0;
+}
+
 int craft_reset_reply(struct rte_mbuf *out, struct rte_mbuf *m)
 {
 	const struct pkt *pkt = pkt_of(m);
@@ -227,7 +251,7 @@ int craft_reset_reply(struct rte_mbuf *out, struct rte_mbuf *m)
 	if (rc)
 		return rc;
 	bool has_ack = pkt->tcp_flags & TH_ACK;
-	struct craft_reset spec = {
+	struct craft_segment spec = {
 		.l2 = turned.l2,
 		.l2_length = (uint8_t)turned.l2_length,
 		.link = pkt->link,
@@ -244,7 +268,7 @@ int craft_reset_reply(struct rte_mbuf *out, struct rte_mbuf *m)
 
 	memcpy(spec.source, turned.source, 16);
 	memcpy(spec.destination, turned.destination, 16);
-	return craft_reset(out, &spec);
+	return craft_segment(out, &spec);
 }
 
 int craft_unreachable(struct rte_mbuf *out, struct rte_mbuf *m)

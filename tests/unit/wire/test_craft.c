@@ -107,7 +107,7 @@ static void test_reset(void **state)
 		find(tcp_samples[i], &s);
 		struct rte_mbuf *m = parsed(&s.packet, 1), *out = out_new(s.packet.link);
 		bool v6 = s.flags & PKT_V6;
-		struct craft_reset spec = {
+		struct craft_segment spec = {
 			.l2 = s.packet.bytes,
 			.l2_length = (uint8_t)pkt_of(m)->l3_off,
 			.link = s.packet.link,
@@ -125,7 +125,7 @@ static void test_reset(void **state)
 
 		memcpy(spec.source + (v6 ? 0 : 12), address(m, false), v6 ? 16 : 4);
 		memcpy(spec.destination + (v6 ? 0 : 12), address(m, true), v6 ? 16 : 4);
-		assert_int_equal(craft_reset(out, &spec), 0);
+		assert_int_equal(craft_segment(out, &spec), 0);
 		const struct pkt *pkt = check_made(out);
 
 		// same link header (but for the PPPoE length), same flow, same direction
@@ -144,7 +144,7 @@ static void test_reset(void **state)
 
 		out = out_new(s.packet.link);
 		spec.tcp_flags = TH_RST;
-		assert_int_equal(craft_reset(out, &spec), 0);
+		assert_int_equal(craft_segment(out, &spec), 0);
 		assert_int_equal(check_made(out)->tcp_ack, 0); // without ACK the field says nothing
 		rte_pktmbuf_free(out);
 		rte_pktmbuf_free(m);
