@@ -290,6 +290,7 @@ static void close_file(
 	struct content *content = feeding->content;
 
 	find_type(file, true);
+	file->is_part = file->partial && (file->range_from || file->bytes != file->size);
 	if (asks && (file->undecided || file->asks) && end == CONTENT_END_CLOSED) {
 		file->size = file->range_from + file->bytes;
 		ask_again(feeding, file, file->bytes);

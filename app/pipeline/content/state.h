@@ -39,6 +39,7 @@ struct open_file {
 	file_type type;
 	uint8_t half, name_source;
 	bool name_cut, partial, is_http;
+	bool is_part; // known at its end: bytes of it are before or behind those that came
 	bool type_known, upload;
 	bool undecided, stored;
 	bool asks;             // what is not known yet may make more of the verdict than it is now

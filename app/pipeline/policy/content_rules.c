@@ -69,7 +69,9 @@ void rule_content_settle(struct rule *rule)
 		return;
 	content->edits = false;
 	content->needs_bytes = content->has_scan && rule->mode == MODE_ENFORCE;
-	content->edits_parts = content->whole && rule->mode == MODE_ENFORCE;
+	// parts of a file that is scanned say nothing of the file
+	content->asks_whole = content->has_ranges ? content->whole : content->has_scan;
+	content->edits_parts = content->asks_whole && rule->mode == MODE_ENFORCE;
 	content->closes = content->audit_closes == CONTENT_YES && rule->mode == MODE_ENFORCE;
 	content->enforces = content->edits_parts || content->needs_bytes ||
 			    (content->has_opaque && content->opaque != ACTION_PASS &&
@@ -131,17 +133,18 @@ static void opaque_take(struct content_asks *asks, const struct policy *policy, 
 	}
 }
 
-// The first rule that has it says what holds; in monitor mode "whole" is passed over. "whole" of
-// one that may not apply counts as long as none that does is before it.
+// The first rule that has it, or has files scanned, says what holds; in monitor mode "whole" is
+// passed over. "whole" of one that may not apply counts as long as none that does is before it.
 static void ranges_take(
 	struct content_asks *asks, const struct policy *policy, const struct walk *walk, bool *said)
 {
 	const struct rule_content *content = policy->rules[walk->at - 1].content;
 
-	if (*said || !content->has_ranges || content->whole != content->edits_parts)
+	if (*said || (!content->has_ranges && !content->has_scan) ||
+		content->asks_whole != content->edits_parts)
 		return;
 	*said = !walk->perhaps;
-	if (!content->whole || asks->whole)
+	if (!content->asks_whole || asks->whole)
 		return;
 	asks->whole = true;
 	asks->ranges_rule = walk->at - 1;

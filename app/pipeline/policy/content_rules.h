@@ -162,7 +162,8 @@ struct rule_content {
 	bool enforces;     // may refuse or change something
 	bool stores_files; // may keep one
 	bool edits;        // may change a message
-	bool edits_parts;  // changes requests for parts
+	bool asks_whole;   // requests for parts are to be changed, said or by default
+	bool edits_parts;  // they are
 	bool needs_bytes;  // may refuse something for what its bytes, decoded, are
 	bool closes;       // a flow that cannot be recorded
 };

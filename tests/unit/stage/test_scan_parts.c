@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Parts of files under scan: nothing that was found in one says that the file is clean, and where
+// the policy does not let parts pass, requests for them become requests for the whole.
+#include "lib/pipeline/scan_gate.h"
+
+#define PASS "'rules':[{'id':'av','match':{},'ranges':'pass','scan':{"
+#define PART(of) \
+	"HTTP/1.1 206 Partial Content\r\nContent-Length: 8\r\nContent-Range: bytes " of "\r\n\r\n"
+#define NO_PARTS  PASS "'unscanned':{'protocol':'reset'}}}]"
+#define NO_ALERTS PASS "'unscanned':{'protocol':'pass'}}}]"
+
+// A request for a part of it, on a flow of its own.
+static bool asks_part(struct gate *gate, struct gate_tcp *tcp, const char *range)
+{
+	char request[200];
+
+	*tcp = gate_connect(gate, 1, 42000, 80);
+	snprintf(request, sizeof(request),
+		"GET /a.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=%s\r\n\r\n", range);
+	return gate_send(gate, tcp, false, request, strlen(request));
+}
+
+static void a_part_is_not_clean(void **state)
+{
+	static const struct {
+		const char *policy, *range, *answer;
+		bool passes;
+		const char *reason; // of its alert
+	} rows[] = {
+		{PASS "}}]", "8-15", PART("8-15/16") "harmless", true, "protocol"},
+		{PASS "}}]", "0-7", PART("0-7/16") "harmless", true, "protocol"}, // its beginning
+		{PASS "}}]", "0-7", PART("0-7/8") "harmless", true, NULL},        // all of it
+		{PASS "}}]", "0-7", PART("0-7/*") "harmless", true, "protocol"},  // nobody knows
+		{NO_PARTS, "8-15", PART("8-15/16") "harmless", false, "protocol"},
+		{NO_PARTS, "0-7", PART("0-7/8") "harmless", true, NULL},
+		{NO_ALERTS, "8-15", PART("8-15/16") "harmless", true, NULL},
+		{PASS "}}]", "8-15", PART("8-15/16") EVIL, false, ""}, // what is found is found
+		{"'mode':'monitor'," NO_PARTS, "8-15", PART("8-15/16") "harmless", true,
+			"protocol"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct gate *gate = world(rows[i].policy);
+		struct gate_tcp tcp;
+		struct left left = {0};
+
+		assert_true(asks_part(gate, &tcp, rows[i].range));
+		says(gate, &tcp, rows[i].answer, &left);
+		passes(gate, 2, &left);
+		if ((left.length > 0) != rows[i].passes)
+			fail_msg("row %zu: %zu bytes left", i, left.length);
+		assert_int_equal(left.resets >= 2, !rows[i].passes);
+		json_t *alert = gate_event(gate, "alert");
+		const char *reason = json_string_value(
+			json_object_get(json_object_get(alert, "scan"), "reason"));
+
+		if (!rows[i].reason != !alert)
+			fail_msg("row %zu: an alert is %s", i, alert ? "there" : "missing");
+		if (rows[i].reason && *rows[i].reason &&
+			(!reason || strcmp(reason, rows[i].reason) != 0))
+			fail_msg("row %zu: its alert says %s", i, reason ? reason : "nothing");
+		json_decref(alert);
+		gives_up(gate, &tcp);
+		world_free(gate);
+	}
+}
+
+// It stood still and was looked at, so that nothing is left to be looked at when it ends.
+static void a_part_that_ends_after_its_verdict_is_not_clean(void **state)
+{
+	(void)state;
+	for (unsigned strict = 0; strict < 2; strict++) {
+		struct gate *gate = world(strict ? NO_PARTS : PASS "}}]");
+		struct gate_tcp tcp;
+		struct left left = {0};
+
+		assert_true(asks_part(gate, &tcp, "8-"));
+		says(gate, &tcp,
+			"HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: chunked\r\n"
+			"Content-Range: bytes 8-15/16\r\n\r\n8\r\nharmless\r\n",
+			&left);
+		passes(gate, 1, &left);
+		assert_int_equal(jobs_seen, 1);
+		says(gate, &tcp, "0\r\n\r\n", &left);
+		passes(gate, 1, &left);
+		assert_int_equal(jobs_seen, 1);
+		assert_int_equal(left.resets >= 2, strict);
+		json_t *alert = gate_event(gate, "alert");
+
+		assert_non_null(alert);
+		json_decref(alert);
+		gives_up(gate, &tcp);
+		world_free(gate);
+	}
+}
+
+// Where files are scanned nobody is asked for a part, unless the policy says so.
+static void the_whole_is_asked_for(void **state)
+{
+	static const struct {
+		const char *policy;
+		bool whole;
+	} rows[] = {
+		{SCANS(""), true},
+		{SCANS("'direction':'upload'"), true},
+		{PASS "}}]", false},
+		{"'mode':'monitor'," SCANS(""), false},
+		{"'rules':[{'id':'p','match':{},'ranges':'pass'},{'id':'av','match':{},'scan':{}}]",
+			false},
+		{"'rules':[{'id':'av','match':{},'scan':{}},{'id':'p','match':{},'ranges':'pass'}]",
+			true},
+		{"'rules':[{'id':'t','match':{},'transfers':[{'name':['b'],'action':'reset'}]}]",
+			false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct gate *gate = world(rows[i].policy);
+		struct gate_tcp tcp;
+
+		assert_true(asks_part(gate, &tcp, "8-15"));
+		if (stats(gate).content_ranges != rows[i].whole)
+			fail_msg("row %zu: %lu fields were changed", i,
+				(unsigned long)stats(gate).content_ranges);
+		gives_up(gate, &tcp);
+		world_free(gate);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_part_is_not_clean),
+		cmocka_unit_test(a_part_that_ends_after_its_verdict_is_not_clean),
+		cmocka_unit_test(the_whole_is_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
