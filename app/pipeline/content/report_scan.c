@@ -90,6 +90,14 @@ static void settle(struct feeding *feeding, struct open_file *file)
 	file->rule_uid = rule->uid;
 }
 
+// Of a part what its file has from there on; 0: nobody says.
+static uint64_t to_come(const struct open_file *file)
+{
+	return file->size != CONTENT_SIZE_UNKNOWN && file->size > file->range_from
+		       ? file->size - file->range_from
+		       : 0;
+}
+
 void report_scan_begin(struct feeding *feeding, struct open_file *file)
 {
 	const struct rule *rule = rule_of(feeding);
@@ -109,6 +117,7 @@ void report_scan_begin(struct feeding *feeding, struct open_file *file)
 			&(struct scan_begin){
 				.owner = file,
 				.rule = scan,
+				.size = to_come(file),
 				.ref = feeding->flow->ref,
 				.rule_uid = rule->uid,
 				.item = file->item,

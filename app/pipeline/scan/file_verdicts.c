@@ -163,8 +163,10 @@ static bool look_at_tail(struct lcore *lcore, uint32_t number)
 {
 	struct scan_file *file = &lcore->scan_files->file[number];
 	uint64_t end64 = scan_bytes_end(file->bytes);
-	bool all = !file->rule.windows && file->again < SCAN_AGAIN_MAX &&
-		   end64 - file->whole64 >= file->whole64 / 2;
+	// it is all there, and its sender may wait for its receiver before it says so
+	bool is_complete = file->size64 && end64 == file->size64;
+	bool has_grown = file->again < SCAN_AGAIN_MAX && end64 - file->whole64 >= file->whole64 / 2;
+	bool all = !file->rule.windows && (has_grown || is_complete);
 
 	file->again += all;
 	return scan_work_submit(lcore, number, all ? 0 : scan_work_window_from(file));

@@ -289,6 +289,7 @@ uint32_t scan_file_begin(
 		.bytes = bytes,
 		.owner = begin->owner,
 		.rule = *begin->rule,
+		.size64 = begin->size,
 		.flow = begin->ref,
 		.generation = flow_at(lcore->flows, begin->ref)->gen,
 		.rule_uid = begin->rule_uid,

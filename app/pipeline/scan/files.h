@@ -5,8 +5,8 @@
 //   by windows  each time that so many new bytes are there, with some of those before
 // and where its newest bytes wait for what comes behind them (tcp_track.h, track_gate), once they
 // have waited for SCAN_TAIL_NS: a file may end there, and nobody says so. Then all of it is looked
-// at, if it has grown by half since the last time, and SCAN_AGAIN_MAX times at most; else what is
-// new, as a window.
+// at, if it has grown by half since the last time, and SCAN_AGAIN_MAX times at most, or if it has
+// the size that was announced; else what is new, as a window.
 //
 // A file has one job at a time. What a job names is kept until its verdict, however late, and
 // whatever becomes of the flow; who asked waits no longer than the configuration says.
@@ -59,7 +59,8 @@ struct scan_result {
 struct scan_begin {
 	struct open_file *owner;
 	const struct rule_scan *rule;
-	uint32_t ref; // flow, TCP
+	uint64_t size; // bytes that are to come, by who announced it; 0: nobody says
+	uint32_t ref;  // flow, TCP
 	uint32_t rule_uid;
 	struct item_id item; // in records
 	uint8_t half;

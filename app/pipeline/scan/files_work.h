@@ -31,6 +31,7 @@ struct scan_file {
 	struct scan_result result;
 	uint64_t scanned64;   // behind what was looked at
 	uint64_t whole64;     // ... from the first byte on, in one job
+	uint64_t size64;      // that was announced; 0: none was
 	uint64_t gave_ns;     // its newest bytes came then
 	struct place tail;    // among those whose newest bytes wait, the oldest first
 	struct place waiting; // among those with a job that was not given up, the same

@@ -128,12 +128,53 @@ static void the_whole_is_asked_for(void **state)
 	}
 }
 
+// What stands still with all the bytes that were announced is looked at as a whole, though it has
+// hardly grown since: nobody may say its end before its receiver has it.
+static void what_was_announced_is_looked_at_as_a_whole(void **state)
+{
+	static const char *const heads[] = {
+		"Content-Range: bytes 0-11099/11100\r\n\r\n",
+		"Content-Range: bytes 0-11099/20000\r\n\r\n", // there is more of it
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(heads); i++) {
+		struct gate *gate = world(PASS "}}]");
+		struct gate_tcp tcp;
+		struct left left = {0};
+		char piece[1001];
+
+		memset(piece, 'c', sizeof(piece));
+		piece[1000] = 0;
+		assert_true(asks_part(gate, &tcp, "0-11099,0-5"));
+		says(gate, &tcp,
+			"HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: chunked\r\n"
+			"Content-Type: multipart/byteranges; boundary=b\r\n\r\n4000\r\n--b\r\n",
+			&left);
+		says(gate, &tcp, heads[i], &left);
+		for (unsigned k = 0; k < 11; k++)
+			says(gate, &tcp, piece, &left);
+		passes(gate, 1, &left);
+		assert_int_equal(jobs_seen, 1);
+		assert_int_equal(last_to, 11000);
+		piece[100] = 0;
+		says(gate, &tcp, piece, &left);
+		passes(gate, 1, &left);
+		assert_int_equal(jobs_seen, 2);
+		assert_int_equal(last_to, 11100);
+		assert_int_equal(last_from > 0, i);
+		gives_up(gate, &tcp);
+		world_free(gate);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_is_not_clean),
 		cmocka_unit_test(a_part_that_ends_after_its_verdict_is_not_clean),
 		cmocka_unit_test(the_whole_is_asked_for),
+		cmocka_unit_test(what_was_announced_is_looked_at_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
