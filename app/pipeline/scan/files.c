@@ -335,8 +335,10 @@ bool scan_work_submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 		.flags = file->ended ? SCAN_JOB_WHOLE : 0,
 	};
 
-	if (!scan_bytes_job(&files->store, file->bytes, from64, &job))
+	if (!scan_bytes_job(&files->store, file->bytes, from64, &job)) {
+		lcore->stats.scan_files_full++;
 		return false;
+	}
 	if (!scan_link_submit(link, &job)) {
 		lcore->stats.scan_ring_full++;
 		scan_bytes_job_over(&files->store, file->bytes, &job);
@@ -380,8 +382,10 @@ bool scan_file_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 	else if (!file->rule.windows && end64 + length > file->rule.max_bytes)
 		reason = SCAN_REASON_TOO_BIG;
 	else if (!takes_up(files, file, end64 + length - scan_bytes_begin(file->bytes)) ||
-		 !scan_bytes_add(&files->store, file->bytes, bytes, length))
+		 !scan_bytes_add(&files->store, file->bytes, bytes, length)) {
 		reason = SCAN_REASON_BUSY;
+		lcore->stats.scan_files_full++;
+	}
 	end64 += length;
 	if (!reason && file->rule.windows && !file->job.id &&
 		end64 - file->scanned64 >= file->rule.window_bytes &&

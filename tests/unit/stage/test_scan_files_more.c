@@ -5,6 +5,7 @@
 #include <brotli/encode.h>
 #include <zlib.h>
 
+static const char close_head[] = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
 static const char two_requests[] =
 	"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -216,6 +217,43 @@ static void one_source_leaves_places_to_others(void **state)
 	world_free(gate);
 }
 
+// A file that grows beyond its source's part of the arena: busy, counted, and the policy's matter.
+static void a_file_for_which_the_arena_has_no_room(void **state)
+{
+	static const char body[] = "a hundred octets and more of a file that never ends, again and "
+				   "again, until there is no room for any of them";
+
+	(void)state;
+	for (unsigned audits = 0; audits < 2; audits++) {
+		struct gate *gate = world_of(
+			audits ? SCANS("'unscanned':{'busy':'audit'}") : SCANS(""), 16, 8, 1);
+		struct gate_tcp tcp;
+		struct left left = {0};
+		char piece[1401];
+
+		for (unsigned at = 0; at < 1400; at++)
+			piece[at] = body[at % (sizeof(body) - 1)];
+		piece[1400] = 0;
+		assert_true(asks(gate, &tcp, 42000, "a.bin"));
+		says(gate, &tcp, close_head, &left);
+		for (unsigned i = 0; i < 6000 && !stats(gate).scan_files_full; i++) {
+			left.length = 0;
+			says(gate, &tcp, piece, &left);
+			tcp.seq[1] -= 1400; // acknowledges what has left: all but the newest
+			gate_send(gate, &tcp, false, NULL, 0);
+			tcp.seq[1] += 1400;
+		}
+		assert_int_equal(stats(gate).scan_files_full, 1);
+		assert_int_equal(stats(gate).scan_unscanned, 1);
+		assert_int_equal(stats(gate).scan_files, 0);
+		says(gate, &tcp, "and the rest", &left);
+		assert_int_equal(has(&left, "and the rest"), audits);
+		assert_int_equal(left.resets >= 2, !audits);
+		gives_up(gate, &tcp);
+		world_free(gate);
+	}
+}
+
 // 68 segments of one octet, the last of them first, and one of them again.
 static void octets_in_any_order(void **state)
 {
@@ -307,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_beginning_that_cannot_be_scanned_ends_nothing),
 		cmocka_unit_test(a_file_that_is_given_up_lets_its_half_go_on),
 		cmocka_unit_test(one_source_leaves_places_to_others),
+		cmocka_unit_test(a_file_for_which_the_arena_has_no_room),
 		cmocka_unit_test(octets_in_any_order),
 		cmocka_unit_test(brotli_is_scanned_as_it_decodes),
 	};
