@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -199,11 +200,87 @@ static long try_unpack(void)
 		return -1;
 	return close(fd);
 }
-static long try_thread(void)
+static long try_memory(void)
 {
 	void *at = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at == MAP_FAILED ? -1 : munmap(at, 1 << 16);
+}
+
+// Threads, as libraries start them. The jail is theirs, too.
+static long in_thread(void *(*run)(void *))
+{
+	pthread_t thread;
+	void *error = NULL;
+	int rc = pthread_create(&thread, NULL, run, NULL);
+
+	if (!rc)
+		rc = pthread_join(thread, &error);
+	errno = rc ? rc : (int)(intptr_t)error;
+	return errno ? -1 : 0;
+}
+static void *works(void *arg)
+{
+	char *own = malloc(1 << 20);
+
+	(void)arg;
+	if (!own)
+		return (void *)(intptr_t)ENOMEM;
+	memset(own, 1, 1 << 20);
+	free(own);
+	return NULL;
+}
+static void *opens(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)(try_proc() < 0 ? errno : 0);
+}
+static void *forks(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)(try_fork() < 0 ? errno : 0);
+}
+static void *stays(void *arg)
+{
+	(void)arg;
+	for (;;)
+		sleep(1000);
+	return NULL;
+}
+static long try_thread(void)
+{
+	return in_thread(works);
+}
+static long try_thread_open(void)
+{
+	return in_thread(opens);
+}
+static long try_thread_fork(void)
+{
+	return in_thread(forks);
+}
+// One that outlives the verdict.
+static long try_thread_stays(void)
+{
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, stays, NULL);
+	return errno ? -1 : 0;
+}
+// Until no more can be had, within the limit of memory: the library sees an error.
+static long try_threads(void)
+{
+	long rc = 0;
+
+	for (unsigned i = 0; i < 100000 && !rc; i++)
+		rc = try_thread_stays();
+	return rc;
+}
+// Of a thread's flags and a new namespace's together: no process, and no namespace.
+static long try_thread_namespace(void)
+{
+	return syscall(SYS_clone, CLONE_THREAD | CLONE_SIGHAND | CLONE_VM | CLONE_NEWUSER, NULL,
+		NULL, NULL, NULL);
 }
 
 // Files until the folder is full, which are left for the parent to remove.
@@ -284,9 +361,12 @@ static const struct {
 	{"mount", try_mount}, {"unmount", try_unmount}, {"unshare", try_unshare},
 	{"dumpable", try_dumpable}, {"limit", try_limit}, {"ioctl", try_ioctl},
 	{"uring", try_uring}, {"bpf", try_bpf}, {"memfd", try_memfd}, {"other", try_other},
-	{"other-process", try_parent_stat}, {"unpack", try_unpack}, {"thread", try_thread},
-	{"fill", try_fill}, {"eat", try_eat}, {"loop", try_loop}, {"abort", try_abort},
-	{"fault", try_fault}, {"exit", try_exit}, {"close", try_close}, {"garbage", try_garbage}};
+	{"other-process", try_parent_stat}, {"unpack", try_unpack}, {"memory", try_memory},
+	{"thread", try_thread}, {"thread-open", try_thread_open}, {"thread-fork", try_thread_fork},
+	{"thread-stays", try_thread_stays}, {"threads", try_threads},
+	{"thread-namespace", try_thread_namespace}, {"fill", try_fill}, {"eat", try_eat},
+	{"loop", try_loop}, {"abort", try_abort}, {"fault", try_fault}, {"exit", try_exit},
+	{"close", try_close}, {"garbage", try_garbage}};
 
 static void look(struct scan_clam *clam, const uint8_t *bytes, size_t n, struct scan_outcome *out)
 {
