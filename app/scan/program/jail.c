@@ -18,7 +18,7 @@
 #define FILES_MAX   256 // open at once: two for each layer, and some for databases in documents
 #define THREADS_MAX 64  // of the user, with those of the other children
 
-static int failed(const char *what, char *err, size_t len)
+int scan_jail_failed(const char *what, char *err, size_t len)
 {
 	int rc = -errno;
 
@@ -75,15 +75,15 @@ static int descriptors(int arena, int files, int *ready, char *err, size_t len)
 	for (unsigned i = 0; i < n; i++) {
 		high[i] = fcntl(moves[i].from, F_DUPFD, 64 + SCAN_FD_READY);
 		if (high[i] < 0)
-			return failed("descriptors", err, len);
+			return scan_jail_failed("descriptors", err, len);
 	}
 	for (unsigned i = n; i--;)
 		if (dup2(high[i], moves[i].to) < 0)
-			return failed("descriptors", err, len);
+			return scan_jail_failed("descriptors", err, len);
 	*ready = SCAN_FD_READY;
 	if (dup2(SCAN_FD_NULL, STDERR_FILENO) < 0 ||
 		syscall(SYS_close_range, SCAN_FD_READY + 1, ~0u, 0) < 0)
-		return failed("descriptors", err, len);
+		return scan_jail_failed("descriptors", err, len);
 	return 0;
 }
 
@@ -109,10 +109,10 @@ static int become(const struct scan_jail *jail, char *err, size_t len)
 	if (jail->change_user &&
 		(setgroups(0, NULL) || setresgid(jail->gid, jail->gid, jail->gid) ||
 			setresuid(jail->uid, jail->uid, jail->uid)))
-		return failed("another user", err, len);
+		return scan_jail_failed("another user", err, len);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (syscall(SYS_capset, &header, none) < 0)
-		return failed("no capabilities", err, len);
+		return scan_jail_failed("no capabilities", err, len);
 	return 0;
 }
 
@@ -147,14 +147,14 @@ static int limits(const struct scan_jail *jail, uint64_t space, char *err, size_
 		const struct rlimit limit = {rows[i].most, rows[i].most};
 
 		if (setrlimit((__rlimit_resource_t)rows[i].what, &limit))
-			return failed("limits", err, len);
+			return scan_jail_failed("limits", err, len);
 	}
 	// Of the gateway's user it would count the gateway.
 	if (jail->change_user) {
 		const struct rlimit threads = {THREADS_MAX, THREADS_MAX};
 
 		if (setrlimit(RLIMIT_NPROC, &threads))
-			return failed("limits", err, len);
+			return scan_jail_failed("limits", err, len);
 	}
 	return 0;
 }
@@ -179,7 +179,7 @@ int scan_jail_close(const struct scan_jail *jail, const char *folder, pid_t pare
 	// After the user: the kernel forgets both when a process changes it.
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || prctl(PR_SET_DUMPABLE, 0) ||
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return failed("prctl", err, len);
+		return scan_jail_failed("prctl", err, len);
 	if (getppid() != parent) {
 		snprintf(err, len, "the parent is dead");
 		return -ESRCH;

@@ -40,6 +40,8 @@ bool scan_jail_can_mount(void); // folders of a limited size
 int scan_jail_landlock(void);   // version; 0: none
 
 // The steps, each in a file of its own.
+// -errno, and `what` with its words: of a step that failed.
+int scan_jail_failed(const char *what, char *err, size_t len);
 int scan_jail_folder(const struct scan_jail *jail, const char *folder, char *err, size_t len);
 int scan_jail_files(char *err, size_t len); // Landlock: the current directory is all there is
 int scan_jail_calls(char *err, size_t len); // seccomp

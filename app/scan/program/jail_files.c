@@ -30,14 +30,6 @@ struct ruleset { // struct landlock_ruleset_attr of version 6
 	uint64_t files, network, scoped;
 };
 
-static int failed(const char *what, char *err, size_t len)
-{
-	int rc = -errno;
-
-	snprintf(err, len, "%s: %s", what, strerror(-rc));
-	return rc;
-}
-
 // Only this child sees it, and it ends with the child. Without CAP_SYS_ADMIN the folder is what the
 // parent made: of no limited size.
 int scan_jail_folder(const struct scan_jail *jail, const char *folder, char *err, size_t len)
@@ -46,20 +38,20 @@ int scan_jail_folder(const struct scan_jail *jail, const char *folder, char *err
 
 	if (!scan_jail_can_mount()) {
 		if (chdir(folder))
-			return failed("the folder to unpack in", err, len);
+			return scan_jail_failed("the folder to unpack in", err, len);
 		return 0;
 	}
 	if (unshare(CLONE_NEWNS))
-		return failed("a mount namespace", err, len);
+		return scan_jail_failed("a mount namespace", err, len);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return failed("private mounts", err, len);
+		return scan_jail_failed("private mounts", err, len);
 	snprintf(options, sizeof(options), "size=%llu,nr_inodes=65536,mode=0700,uid=%u,gid=%u",
 		(unsigned long long)jail->tmp_bytes, jail->change_user ? jail->uid : geteuid(),
 		jail->change_user ? jail->gid : getegid());
 	if (mount("sluice-scan", folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options))
-		return failed("a tmpfs to unpack in", err, len);
+		return scan_jail_failed("a tmpfs to unpack in", err, len);
 	if (chdir(folder))
-		return failed("the tmpfs to unpack in", err, len);
+		return scan_jail_failed("the tmpfs to unpack in", err, len);
 	return 0;
 }
 
@@ -96,7 +88,7 @@ int scan_jail_files(char *err, size_t len)
 	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, size, 0);
 
 	if (ruleset < 0)
-		return failed("Landlock", err, len);
+		return scan_jail_failed("Landlock", err, len);
 	struct landlock_path_beneath_attr rule = {
 		.allowed_access = ACCESS_UNPACK & handled.files,
 		.parent_fd = open(".", O_PATH | O_CLOEXEC),
@@ -106,7 +98,7 @@ int scan_jail_files(char *err, size_t len)
 	if (rule.parent_fd < 0 ||
 		syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ||
 		syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-		rc = failed("Landlock", err, len);
+		rc = scan_jail_failed("Landlock", err, len);
 	if (rule.parent_fd >= 0)
 		close(rule.parent_fd);
 	close(ruleset);

@@ -95,12 +95,6 @@ static void tell(struct parent *parent, struct slot *slot, enum scan_wire_kind k
 	struct scan_wire_control message = {.signatures = parent->clam.signatures,
 		.db_version = parent->clam.db_version,
 		.db_time_s = parent->clam.db_time_s};
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} room = {0};
-	struct iovec part = {.iov_base = &message, .iov_len = sizeof(message)};
-	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
 
 	if (slot->control < 0)
 		return;
@@ -109,20 +103,12 @@ static void tell(struct parent *parent, struct slot *slot, enum scan_wire_kind k
 		message.pid = slot->pid;
 	memcpy(message.digest, parent->clam.digest, sizeof(message.digest));
 	scan_wire_text(message.text, sizeof(message.text), text);
-	if (fd >= 0) {
-		head.msg_control = room.bytes;
-		head.msg_controllen = sizeof(room.bytes);
-		struct cmsghdr *with = CMSG_FIRSTHDR(&head);
+	int rc = scan_wire_send(slot->control, &message, sizeof(message), fd);
 
-		with->cmsg_level = SOL_SOCKET;
-		with->cmsg_type = SCM_RIGHTS;
-		with->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(with), &fd, sizeof(int));
-	}
 	// A scan lcore that does not read is as good as one that is gone.
-	if (sendmsg(slot->control, &head, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(message))
+	if (rc)
 		close_slot(parent, slot,
-			errno == EPIPE || errno == ECONNRESET
+			rc == -EPIPE || rc == -ECONNRESET
 				? NULL
 				: "it does not read; its socket is closed");
 }
