@@ -14,6 +14,7 @@
 #include "lib/control/control_world.h"
 #include "lib/control/fake_control.h"
 #include "pipeline/limits.h"
+#include "pipeline/policy/content_rules.h"
 #include "pipeline/vocab/tick.h"
 
 static struct world world;
@@ -163,6 +164,22 @@ static void ports(void **state)
 	expect("gone for good", "error: and restart the gateway");
 	counters = (struct port_counters){.link = PORT_LINK_DISABLED, .restart = true};
 	expect("set down, then gone", "error: ip link set");
+}
+
+// Reported for as long as it is so, and only while a rule asks for it.
+static void nothing_scans(void **state)
+{
+	static struct rule_content scans = {.has_scan = true};
+	struct policy *policy = (struct policy *)(uintptr_t)reload_policy(world.context.reload);
+	struct rule_content *before = policy->rules[0].content;
+
+	(void)state;
+	expect("nobody asks", "");
+	policy->rules[0].content = &scans;
+	expect("no engine",
+		"error: has files scanned, and no scan engine is ready: scan.engine of");
+	policy->rules[0].content = before;
+	expect("nobody asks any more", "");
 }
 
 // A count that has grown is reported for a minute.
@@ -328,6 +345,7 @@ int main(void)
 		cmocka_unit_test(lcores_and_tables),
 		cmocka_unit_test(pressure),
 		cmocka_unit_test(ports),
+		cmocka_unit_test(nothing_scans),
 		cmocka_unit_test(lately),
 		cmocka_unit_test(alarm_counters),
 		cmocka_unit_test(one_alone),
