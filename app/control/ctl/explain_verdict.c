@@ -260,8 +260,7 @@ static enum explain_outcome verdict_blocked(struct sentence *s, const struct evi
 		format_app(s, decision);
 	if (resets && !resets->length)
 		format(s, "; no reset could be sent, so its packets are dropped silently");
-	if (resets && resets->detail)
-		format(s, "; its client was shown a page (403)");
+	format(s, "%s", resets && resets->detail ? "; its client was shown a page (403)" : "");
 	if (late)
 		format(s, "; packets came after that and were dropped%s",
 			late->detail ? " and answered" : "");

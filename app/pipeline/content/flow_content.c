@@ -481,6 +481,13 @@ bool flow_content_refuses(
 	return true;
 }
 
+bool flow_content_is_told(const struct lcore *lcore, uint32_t ref)
+{
+	const struct flow_content *flow = content_flow_of(lcore, ref);
+
+	return flow && flow->told;
+}
+
 const struct item_id *flow_content_item(const struct lcore *lcore, uint32_t ref)
 {
 	const struct flow_content *flow = content_flow_of(lcore, ref);

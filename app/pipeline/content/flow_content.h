@@ -120,6 +120,13 @@ void content_refused_hint(struct lcore *lcore, const struct refused_file *file);
 // rule that it names; nothing was done about that yet.
 bool content_scan_told(struct lcore *lcore, const struct scan_told *told);
 
+// The flow is evicted. True: files of it wait for a verdict, and the policy does not let them pass
+// unscanned (busy): its ends are to be reset, as what comes of it again would be of a flow whose
+// beginning nobody knows. Counted, and told, whatever the policy.
+bool content_scan_leaves(struct lcore *lcore, uint32_t ref);
+// What refuses the flow was told with the verdict about its file: no other alert is due.
+bool flow_content_is_told(const struct lcore *lcore, uint32_t ref);
+
 // What was found, if it refuses the flow: the rule (RULE_DEFAULT: none, it is the gateway's own)
 // and the action. False: nothing.
 bool flow_content_refuses(

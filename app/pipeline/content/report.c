@@ -93,8 +93,10 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	if (!reported->elsewhere && (scans || number || verdict->undecided || verdict->ask_again))
 		file = report_open_file(feeding, reported, marks);
 	if (!file) {
-		if ((verdict->undecided && !reported->elsewhere) || scans)
+		if (verdict->undecided && !reported->elsewhere)
 			report_refuse_unseen(feeding);
+		else if (scans)
+			report_scan_unseen(feeding, reported);
 		return CONTENT_WANT_NAME;
 	}
 	file->number = number;

@@ -53,39 +53,47 @@ static void notice(struct feeding *feeding, const struct open_file *file, const 
 		value == SCAN_INFECTED ? CONTENT_NOTICE_INFECTED : CONTENT_NOTICE_UNSCANNED);
 }
 
-// There is a result at once: the file was not looked at, or had nothing to look at.
+// There is a result without a job: what the policy says of it. Its alert is all that is told of
+// that. True: the flow is refused for it.
+static bool judge(struct feeding *feeding, unsigned half, const struct item_id *item,
+	const struct scan_result *result, uint64_t bytes)
+{
+	const struct rule *rule = rule_of(feeding);
+	enum scan_policy policy = policy_of(&rule->content->scan, result);
+	const struct scan_verdict verdict = {
+		.job = {.to64 = bytes, .submitted_ns = feeding->lcore->now_ns},
+		.value = result->value,
+		.reason = result->reason,
+	};
+	bool was = feeding->flow->refused;
+
+	if (policy == SCAN_POLICY_PASS)
+		return false;
+	flow_event_scan_of(feeding->lcore, feeding->flow->ref, half, &verdict,
+		&(struct flow_event_rule){
+			.uid = rule->uid,
+			.item = *item,
+			.action = policy == SCAN_POLICY_RESET ? ACTION_RESET : ACTION_PASS,
+			.mode = rule->mode,
+		});
+	if (policy != SCAN_POLICY_RESET || rule->mode != MODE_ENFORCE)
+		return false;
+	feeding->flow->item = *item;
+	report_refuse(feeding, feeding->flow->asks.scan_rule, ACTION_RESET);
+	feeding->flow->told = feeding->flow->refused && !was;
+	return feeding->flow->told;
+}
+
+// The file was not looked at, or had nothing to look at.
 static void settle(struct feeding *feeding, struct open_file *file)
 {
 	const struct rule *rule = rule_of(feeding);
 
 	open_gate(feeding, file->half);
-	if (!rule || file->av.value == SCAN_CLEAN || file->av.told)
+	if (!rule || file->av.value == SCAN_CLEAN || file->av.told ||
+		!judge(feeding, file->half, &file->item, &file->av, file->bytes))
 		return;
-	enum scan_policy policy = policy_of(&rule->content->scan, &file->av);
-	const struct scan_verdict verdict = {
-		.job = {.to64 = file->bytes, .submitted_ns = feeding->lcore->now_ns},
-		.value = file->av.value,
-		.reason = file->av.reason,
-	};
-	bool refuses = policy == SCAN_POLICY_RESET && rule->mode == MODE_ENFORCE;
-
-	if (policy == SCAN_POLICY_PASS)
-		return;
-	flow_event_scan_of(feeding->lcore, feeding->flow->ref, file->half, &verdict,
-		&(struct flow_event_rule){
-			.uid = rule->uid,
-			.item = file->item,
-			.action = policy == SCAN_POLICY_RESET ? ACTION_RESET : ACTION_PASS,
-			.mode = rule->mode,
-		});
-	if (!refuses)
-		return;
-	feeding->flow->item = file->item;
-	bool was = feeding->flow->refused;
-
-	report_refuse(feeding, feeding->flow->asks.scan_rule, ACTION_RESET);
-	if (feeding->flow->refused && !was)
-		notice(feeding, file, rule, file->av.value);
+	notice(feeding, file, rule, file->av.value);
 	file->action = CONTENT_ACTION_RESET;
 	file->rule_uid = rule->uid;
 }
@@ -96,6 +104,38 @@ static uint64_t to_come(const struct open_file *file)
 	return file->size != CONTENT_SIZE_UNKNOWN && file->size > file->range_from
 		       ? file->size - file->range_from
 		       : 0;
+}
+
+void report_scan_unseen(struct feeding *feeding, const struct content_file *reported)
+{
+	const struct scan_result busy = {
+		.known = true, .value = SCAN_UNSCANNED, .reason = SCAN_REASON_BUSY};
+	const struct item_id item = feeding->flow->item;
+	struct content_answer answer = report_answer(feeding, reported->half);
+
+	feeding->lcore->stats.content_nomem++;
+	feeding->lcore->stats.scan_files_full++;
+	if (judge(feeding, reported->half, &item, &busy, 0))
+		report_notice(feeding, rule_of(feeding), &answer, CONTENT_NOTICE_UNSCANNED);
+}
+
+bool content_scan_leaves(struct lcore *lcore, uint32_t ref)
+{
+	const struct scan_result busy = {
+		.known = true, .value = SCAN_UNSCANNED, .reason = SCAN_REASON_BUSY};
+	struct flow_content flow = {.ref = ref};
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = &flow};
+	bool refuses = false;
+
+	for (unsigned half = 0; half < 2; half++) {
+		if (!scan_files_hold(lcore, ref, half))
+			continue;
+		lcore->stats.scan_evicted++;
+		flow.asks = content_asks_of(lcore, ref);
+		if (rule_of(&feeding))
+			refuses |= judge(&feeding, half, &flow.item, &busy, 0);
+	}
+	return refuses;
 }
 
 void report_scan_begin(struct feeding *feeding, struct open_file *file)

@@ -73,6 +73,8 @@ bool report_scans(const struct feeding *feeding, const struct content_file *repo
 void report_scan_begin(struct feeding *feeding, struct open_file *file);
 void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
 	const uint8_t *bytes, uint32_t length);
+// There is no memory to look at a file that is to be scanned: `busy`.
+void report_scan_unseen(struct feeding *feeding, const struct content_file *reported);
 // True: its end is recorded with its verdict.
 bool report_scan_end(struct feeding *feeding, struct open_file *file);
 void report_scan_drop(struct feeding *feeding, struct open_file *file);

@@ -94,6 +94,7 @@ struct flow_content {
 	uint8_t notice;                // refused: enum content_notice_why, or none is shown
 	struct content_answer noticed; // ... instead of that
 	char notice_id[POLICY_ID_MAX]; // of the rule
+	bool told;                     // refused: by a verdict without a job, with its alert
 	bool refused;
 	bool early;        // its application is not final, and may want another decoder
 	bool speaks;       // ... but its ends speak as this one's application does

@@ -160,6 +160,13 @@ bool scan_files_stand(struct lcore *lcore, uint32_t ref, unsigned half)
 	return of && of->n_stands;
 }
 
+bool scan_files_hold(struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	const struct scan_half *of = lcore->scan_files ? half_of(lcore, ref, half) : NULL;
+
+	return of && (of->n_stands || of->n_waits);
+}
+
 bool scan_work_waits(struct lcore *lcore, uint32_t ref, unsigned half)
 {
 	const struct scan_half *of = half_of(lcore, ref, half);

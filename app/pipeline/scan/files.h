@@ -86,6 +86,8 @@ enum scan_since {
 	SCAN_SINCE_JOB,   // a job began for which it waits
 };
 enum scan_since scan_files_since(struct lcore *lcore, uint32_t ref, unsigned half);
+// The half waits for a verdict about a file, or for what comes behind the newest bytes of one.
+bool scan_files_hold(struct lcore *lcore, uint32_t ref, unsigned half);
 // Newest bytes of a file of the half wait for what comes behind them.
 bool scan_files_stand(struct lcore *lcore, uint32_t ref, unsigned half);
 

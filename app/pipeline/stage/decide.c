@@ -52,6 +52,10 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	uint16_t flags, app = APP_NONE;
 	uint8_t confidence = CONFIDENCE_NONE;
 
+	bool told = packet_has_flow(ctx) && flow_content_is_told(lcore, ctx->ref);
+
+	if (told)
+		reason = DROP_UNSCANNED;
 	ctx->rule_uid = rule ? rule->uid : 0;
 	if (packet_has_flow(ctx)) {
 		struct flow *flow = flow_at(lcore->flows, ctx->ref);
@@ -72,8 +76,10 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	if (!packet_has_flow(ctx) || !flow_cold_at(lcore->flows, ctx->ref)->refused.is) {
 		lcore->stats.flows_condemned++;
 		lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
-		flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
-			packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : NULL);
+		if (!told)
+			flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE,
+				ctx->half,
+				packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : NULL);
 	}
 	flow_event_drop(lcore, ctx->ref, ctx->m, reason, ctx->rule_uid);
 	ctx->reason = reason;

@@ -9,10 +9,15 @@
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/stage/teardown.h"
 #include "pipeline/vocab/fault.h"
 
 static void ends(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 {
+	// before its holes are given up, by which a file would end
+	if (reason == FLOW_END_FORCED && !(ref & FLOW_REF_STUB) &&
+		unlikely(lcore->scan_files != NULL) && content_scan_leaves(lcore, ref))
+		teardown_flow_now(lcore, ref);
 	inspect_finish(lcore, ref);
 	flow_report_end(lcore, ref, reason);
 }

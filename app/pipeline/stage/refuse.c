@@ -43,9 +43,12 @@ static void report(struct lcore *lcore, const struct packet_ctx *ctx,
 		lcore->stats.alerts_limited++;
 		return;
 	}
-	flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
-		packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : NULL);
-	flow_event_drop(lcore, ctx->ref, ctx->m, DROP_RULE, ctx->rule_uid);
+	bool told = packet_has_flow(ctx) && flow_content_is_told(lcore, ctx->ref);
+
+	if (!told)
+		flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
+			packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : NULL);
+	flow_event_drop(lcore, ctx->ref, ctx->m, told ? DROP_UNSCANNED : DROP_RULE, ctx->rule_uid);
 }
 
 // An entry for all that two peers do is no wider than the rule, if that asks for addresses alone,

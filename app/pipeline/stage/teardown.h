@@ -12,7 +12,8 @@ void teardown_flow(struct lcore *lcore, struct packet_ctx *ctx);
 // The same without a packet: both ends of a TCP flow, as far as their numbers are known. Returns
 // how many resets were sent.
 unsigned teardown_flow_now(struct lcore *lcore, uint32_t ref);
-// The server's end alone: its client was told otherwise (notice.h). `ctx` NULL: no packet is at hand.
+// The server's end alone: its client was told otherwise (notice.h). `ctx` NULL: no packet is at
+// hand.
 void teardown_server(struct lcore *lcore, struct packet_ctx *ctx, uint32_t ref);
 // An empty packet that leaves as if it had come in on that port. NULL: no memory, which is counted.
 struct rte_mbuf *teardown_packet(struct lcore *lcore, uint8_t in_port, uint8_t link);

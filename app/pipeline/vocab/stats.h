@@ -198,6 +198,7 @@
 	X(scan_abandoned, "jobs whose flow ended before their verdict")                   \
 	X(scan_ring_full, "jobs that found their ring full")                              \
 	X(scan_flows_full, "flows for which no place under scan was free")                \
+	X(scan_evicted, "halves of flows that were evicted while a file waited")          \
 	X(scan_files_full, "files for which there was no place, or no room in the arena") \
 	/* connection cache */                                                            \
 	X(cache_hits, "packets dropped by the connection cache")                          \
