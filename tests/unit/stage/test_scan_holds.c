@@ -236,7 +236,7 @@ static void tail_loss_probes(void **state)
 static void a_receiver_that_does_not_read(void **state)
 {
 	// `room`: less than the head; some of the file; all but its last octet, and so on
-	static const unsigned rooms[] = {20, 41, 43, 342, 500, 1041};
+	static const unsigned rooms[] = {20, 41, 42, 341, 500, 1040};
 	static const enum ends_probe probes[] = {ENDS_PROBE_NONE, ENDS_PROBE_OLD, ENDS_PROBE_OCTET};
 
 	(void)state;
@@ -254,6 +254,21 @@ static void a_receiver_that_does_not_read(void **state)
 
 			each_ending(&ways, (enum framing)((i + k) % FRAMINGS));
 		}
+	// the last octet of all comes as a probe, before the client has room for it
+	const struct ends_ways last = {
+		.name = "the last octet as a probe",
+		.mss = 300,
+		.flight = 10,
+		.room = 1040,
+		.reads_ms = 3000,
+		.probe = ENDS_PROBE_OCTET,
+	};
+	struct ends ends;
+
+	each_ending(&last, BY_LENGTH);
+	tell(&last, BY_LENGTH, CLEAN, &ends);
+	assert_true(ends.server.window_probes >= 2);
+	assert_true(ends.client.next == 1041);
 }
 
 // Nothing is under way, and nobody knows that the file goes on.
