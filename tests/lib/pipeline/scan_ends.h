@@ -36,6 +36,7 @@ struct ends_ways {
 	unsigned pause_at;  // bytes of the stream: those from here on ...
 	unsigned pause_ms;  // ... are written that late
 	unsigned abort_ms;  // the client resets the connection then; 0: never
+	unsigned shuts_ms;  // it sends its FIN then, and goes on taking; 0: never
 	unsigned leaves_ms; // the server does
 };
 
@@ -70,7 +71,7 @@ struct ends {
 	struct {
 		uint8_t bytes[ENDS_STREAM_MAX];
 		uint32_t next, unread;
-		bool fin, reset, gone, reads;
+		bool fin, reset, gone, reads, shut;
 	} client;
 };
 
@@ -194,6 +195,12 @@ static inline void ends_client_turn(struct ends *ends)
 		ends->client.reads = true;
 		ends->client.unread = 0;
 		ends_acknowledge(ends);
+	}
+	if (ways->shuts_ms && !ends->client.shut && ends_ms(ends) >= ways->shuts_ms) {
+		ends->client.shut = true;
+		ends_send(ends, false, ends->tcp.seq[0], ends->tcp.seq[1] + ends->client.next,
+			TH_FIN | TH_ACK, ends_window(ends), NULL, 0);
+		ends->tcp.seq[0]++;
 	}
 	if (ways->abort_ms && !ends->client.gone && ends_ms(ends) >= ways->abort_ms) {
 		ends->client.gone = true;
@@ -326,6 +333,9 @@ static inline void ends_server_takes(struct ends *ends, const struct ends_frame 
 	if (ends->server.reset)
 		return;
 	assert_true(ack <= ends->n + 1); // nothing that was not sent
+	if (frame->flags & TH_FIN)
+		ends_send(ends, true, ends->tcp.seq[1] + ends->server.nxt, ends->tcp.seq[0], TH_ACK,
+			65000, NULL, 0);
 	ends->server.window = frame->window;
 	if (ack <= ends->server.una)
 		return;

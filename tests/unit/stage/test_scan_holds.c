@@ -300,6 +300,29 @@ static void keep_alives(void **state)
 	assert_int_equal(jobs_seen, 2);
 }
 
+// It has asked for all that it wants, and says so while its file waits, or before any of it came.
+static void a_client_that_shuts_its_side(void **state)
+{
+	static const struct ends_ways ways[] = {
+		{.name = "a FIN of the client before", .mss = 300, .flight = 10, .shuts_ms = 1},
+		{.name = "a FIN of the client meanwhile",
+			.mss = 300,
+			.flight = 10,
+			.fin = true,
+			.shuts_ms = 200},
+		{.name = "... and one segment at a time",
+			.mss = 300,
+			.flight = 1,
+			.fin = true,
+			.fin_apart = true,
+			.shuts_ms = 200},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(ways); i++)
+		each_way(&ways[i]);
+}
+
 // Whoever gives up while a segment waits, or while its newest bytes stand, leaves nothing behind
 // (world_free): more of them than there are places.
 static void who_gives_up_leaves_its_place(void **state)
@@ -363,6 +386,7 @@ int main(void)
 		cmocka_unit_test(tail_loss_probes),
 		cmocka_unit_test(a_receiver_that_does_not_read),
 		cmocka_unit_test(keep_alives),
+		cmocka_unit_test(a_client_that_shuts_its_side),
 		cmocka_unit_test(who_gives_up_leaves_its_place),
 	};
 
