@@ -127,7 +127,7 @@ struct scan_verdict {
 	uint64_t taken_ns;   // when the engine began with it; done_ns: it did not; 0: nobody knows
 	uint64_t done_ns;    // when the engine was through with it
 	char name[SCAN_NAME_MAX];
-	uint32_t parent;     // number of the scan parent whose child was given the file; 0: none was
+	uint32_t parent; // number of the scan parent whose child was given the file; 0: none was
 	uint32_t db_version; // of its signatures, the highest of their files; 0: custom ones alone
 	uint8_t value;       // enum scan_value
 	uint8_t reason;      // enum scan_reason; of SCAN_UNSCANNED

@@ -11,7 +11,8 @@
 struct scan_slot {
 	struct scan_verdict verdict; // its job, and what is known of the rest
 	uint32_t next;
-	uint64_t closed_ns; // when the parent of its child closed its socket; UINT64_MAX: it has not
+	uint64_t
+		closed_ns; // when the parent of its child closed its socket; UINT64_MAX: it has not
 };
 
 struct scan_list { // zeroed: empty

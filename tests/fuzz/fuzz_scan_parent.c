@@ -78,7 +78,7 @@ static const uint8_t *input;
 static size_t left;
 static bool simulated, fork_fails, is_ended;
 static bool folder_changes, folder_fails; // that of the signatures
-static bool is_emptied; // its folder, since a child was last reaped
+static bool is_emptied;                   // its folder, since a child was last reaped
 static uint64_t now_ns;
 static int last_files, last_ready, signals[2];
 static FILE *screen;
@@ -170,8 +170,7 @@ int scan_folder_empty(const char *path)
 	return 0;
 }
 
-void scan_watch_begin(
-	struct scan_watch *watch, const char *folder, uint64_t every_s, uint64_t ms)
+void scan_watch_begin(struct scan_watch *watch, const char *folder, uint64_t every_s, uint64_t ms)
 {
 	(void)watch;
 	(void)folder;

@@ -183,8 +183,8 @@ void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t
 }
 
 // Whether what was decoded, and so scanned, is what every receiver has: not if its coding is
-// broken, if it is a part of a file, or where programs read its half in different ways, or we do not
-// read all of it.
+// broken, if it is a part of a file, or where programs read its half in different ways, or we do
+// not read all of it.
 static bool is_doubtful(const struct lcore *lcore, uint32_t ref, const struct open_file *file)
 {
 	const unsigned doubts =

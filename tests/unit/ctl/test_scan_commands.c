@@ -49,7 +49,7 @@ static void it_shows_what_scan_lcores_tell(void **state)
 	json_t *reply = ask(&world, "{\"command\":\"scan-show\"}"), *shown = message(reply);
 	json_t *lcore = json_array_get(json_object_get(shown, "lcores"), 0);
 	json_t *failed = json_array_get(json_object_get(shown, "lcores"), 1);
-	json_t *data = json_object_get(shown, "data");
+	json_t *lcores = json_object_get(shown, "data");
 
 	(void)state;
 	assert_true(is_ok(reply));
@@ -65,9 +65,9 @@ static void it_shows_what_scan_lcores_tell(void **state)
 	assert_string_equal(text_of(failed, "state"), "failed");
 	assert_null(json_object_get(failed, "database"));
 	assert_null(json_object_get(failed, "pid"));
-	assert_int_equal(json_array_size(data), 1);
-	assert_int_equal(number(json_array_get(data, 0), "arena_used_bytes"), 3 << 20);
-	assert_int_equal(number(json_array_get(data, 0), "held"), 2);
+	assert_int_equal(json_array_size(lcores), 1);
+	assert_int_equal(number(json_array_get(lcores, 0), "arena_used_bytes"), 3 << 20);
+	assert_int_equal(number(json_array_get(lcores, 0), "held"), 2);
 	json_decref(reply);
 	asks_nok(&world, "{\"command\":\"scan-show\",\"arguments\":{\"x\":1}}", "takes none");
 }

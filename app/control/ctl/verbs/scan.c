@@ -38,7 +38,7 @@ static void refuse(struct request *request, const struct scan_desk *desk, int er
 	case -EFBIG:
 		request_fail(request,
 			"too big: more than %" PRIu64 " MiB (scan.max_file_mb); a flow's file of "
-						      "that size is unscanned (too_big)",
+			"that size is unscanned (too_big)",
 			desk->config->max_file_bytes >> 20);
 		break;
 	case -ENODEV:
