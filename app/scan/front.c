@@ -19,6 +19,7 @@
 struct slot {
 	struct scan_verdict verdict; // its job, as it came, and what is known of the rest
 	struct scan_key key;
+	bool hashed; // its SHA-256 is in `key`
 	uint32_t prev, next;
 	bool owns; // of the cache: this is the file that is scanned
 };
@@ -27,16 +28,23 @@ struct list {
 	uint32_t first, last;
 };
 
+// Files that wait for a digest, the first of which may have begun.
+struct hashing {
+	struct scan_hasher *hasher;
+	struct list list;
+	bool begun;
+};
+
 struct scan_front {
 	const struct scan_config *config;
 	const struct scan_engine_ops *ops;
 	struct scan_engine *engine;
-	struct scan_hasher *hasher; // NULL: nothing is hashed, the engine has all jobs
-	int asker;                  // of the cache; -1: there is none
-	bool hashes;                // the first of `hash` has begun
-	struct list hash;           // wait for their hash
-	struct list ready;          // are the engine's, which had no room
-	struct list waiting;        // for the same file in flight, the youngest first
+	bool works;              // else nothing is hashed, and the engine has all jobs
+	int asker;               // of the cache; -1: there is none
+	struct hashing hash;     // SHA-256, by which a file is known
+	struct hashing infected; // SHA-1, by which others may ask for it
+	struct list ready;       // are the engine's, which had no room
+	struct list waiting;     // for the same file in flight, the youngest first
 	struct list told;
 	uint32_t free;
 	uint64_t soonest_ns; // no file that waits has an earlier deadline
@@ -102,7 +110,16 @@ static bool is_hashed(const struct scan_front *front, const struct scan_job *job
 {
 	const uint8_t whole = SCAN_JOB_FILE | SCAN_JOB_WHOLE;
 
-	return front->hasher && (job->flags & whole) == whole && !job->from64 && job->to64;
+	return front->works && (job->flags & whole) == whole && !job->from64 && job->to64;
+}
+
+// There is a verdict. One that is infected is told with its digests.
+static void settle(struct scan_front *front, uint32_t index)
+{
+	struct slot *slot = &front->slots[index];
+	bool digests = slot->verdict.value == SCAN_INFECTED && slot->hashed;
+
+	append(front, digests ? &front->infected.list : &front->told, index);
 }
 
 static void tell(struct scan_front *front, uint32_t index, const struct scan_known *known,
@@ -119,7 +136,7 @@ static void tell(struct scan_front *front, uint32_t index, const struct scan_kno
 		verdict->db_version = front->db_version;
 	}
 	memcpy(verdict->name, known->name, sizeof(verdict->name));
-	append(front, &front->told, index);
+	settle(front, index);
 }
 
 static void tell_timeout(struct scan_front *front, uint32_t index, uint64_t now_ns)
@@ -208,48 +225,67 @@ static void look_up(struct scan_front *front, uint32_t index, uint64_t now_ns)
 
 // ---- turns ----
 
-// The first of the list. Its place is kept in the hasher between turns. False: there is more of it.
-static bool hash_first(struct scan_front *front, size_t *left, uint64_t now_ns)
+// Goes on with the first of the list, for `*left` bytes at most. 1: its digest is in `out`; 0:
+// there is more of it; -errno: it has none.
+static int hash_first(struct scan_front *front, struct hashing *hashing, enum scan_hash hash,
+	size_t *left, uint8_t *out)
 {
-	uint32_t index = front->hash.first;
-	struct slot *slot = &front->slots[index];
+	const struct scan_job *job = &front->slots[hashing->list.first].verdict.job;
 	size_t bytes = *left;
-	int rc = 0;
+	int rc = -EINVAL;
 
-	if (now_ns >= slot->verdict.job.deadline_ns) {
-		take(front, &front->hash, index);
-		tell_timeout(front, index, now_ns);
-		front->hashes = false;
-		return true;
+	if (hashing->begun || scan_hasher_begin(hashing->hasher, hash, job)) {
+		rc = scan_hasher_go(hashing->hasher, &bytes, out);
+		*left -= bytes;
 	}
-	if (!front->hashes &&
-		!scan_hasher_begin(front->hasher, SCAN_HASH_SHA256, &slot->verdict.job))
-		rc = -EINVAL;
-	front->hashes = true;
-	if (rc)
-		bytes = 0;
-	else
-		rc = scan_hasher_go(front->hasher, &bytes, slot->key.sha256);
-	if (!rc) {
-		*left = 0;
-		return false;
-	}
-	*left -= bytes;
-	front->hashes = false;
-	take(front, &front->hash, index);
-	if (rc > 0)
-		look_up(front, index, now_ns);
-	else
-		scan(front, index, now_ns); // what is wrong with it the engine tells
-	return true;
+	hashing->begun = !rc;
+	return rc;
 }
 
+// What is wrong with a file that cannot be hashed the engine tells.
 static void hash_some(struct scan_front *front, uint64_t now_ns)
 {
 	size_t left = SLICE;
 
-	while (front->hash.first != NONE && left && hash_first(front, &left, now_ns))
-		continue;
+	while (front->hash.list.first != NONE && left) {
+		uint32_t index = front->hash.list.first;
+		struct slot *slot = &front->slots[index];
+		bool is_late = now_ns >= slot->verdict.job.deadline_ns;
+		int rc = is_late ? -ETIMEDOUT
+				 : hash_first(front, &front->hash, SCAN_HASH_SHA256, &left,
+					   slot->key.sha256);
+
+		if (!rc)
+			return;
+		take(front, &front->hash.list, index);
+		slot->hashed = rc > 0;
+		if (is_late) {
+			front->hash.begun = false;
+			tell_timeout(front, index, now_ns);
+		} else if (rc > 0) {
+			look_up(front, index, now_ns);
+		} else {
+			scan(front, index, now_ns);
+		}
+	}
+}
+
+static void hash_infected(struct scan_front *front)
+{
+	size_t left = SLICE;
+
+	while (front->infected.list.first != NONE && left) {
+		uint32_t index = front->infected.list.first;
+		struct scan_verdict *verdict = &front->slots[index].verdict;
+		int rc = hash_first(front, &front->infected, SCAN_HASH_SHA1, &left, verdict->sha1);
+
+		if (!rc)
+			return;
+		take(front, &front->infected.list, index);
+		verdict->hashed = rc > 0;
+		memcpy(verdict->sha256, front->slots[index].key.sha256, sizeof(verdict->sha256));
+		append(front, &front->told, index);
+	}
 }
 
 // Those that wait, as there is news of the files in flight. The youngest asks first: where a file
@@ -322,7 +358,7 @@ static void engine_told(struct scan_front *front, const struct scan_verdict *ver
 	disown(front, slot, &known, verdict->parent, verdict->done_ns);
 	slot->verdict = *verdict;
 	slot->verdict.job = job;
-	append(front, &front->told, index);
+	settle(front, index);
 }
 
 static unsigned take_told(struct scan_front *front, struct scan_verdict *out, unsigned max)
@@ -360,7 +396,7 @@ static unsigned ask_engine(
 unsigned scan_front_poll(
 	struct scan_front *front, uint64_t now_ns, struct scan_verdict *out, unsigned max)
 {
-	if (!front->hasher)
+	if (!front->works)
 		return front->ops->poll(front->engine, now_ns, out, max);
 	hash_some(front, now_ns);
 	ask_again(front, now_ns);
@@ -369,6 +405,7 @@ unsigned scan_front_poll(
 	unsigned n = ask_engine(front, now_ns, out, max);
 
 	look_at_engine(front);
+	hash_infected(front);
 	return n + take_told(front, out + n, max - n);
 }
 
@@ -390,7 +427,7 @@ int scan_front_submit(struct scan_front *front, const struct scan_job *job, uint
 	front->free = front->slots[index].next;
 	front->slots[index] = (struct slot){.verdict = {.job = *job}};
 	if (hash_is_of_use(front))
-		append(front, &front->hash, index);
+		append(front, &front->hash.list, index);
 	else
 		scan(front, index, now_ns);
 	return 0;
@@ -400,9 +437,10 @@ uint64_t scan_front_next_ns(const struct scan_front *front)
 {
 	uint64_t next_ns = front->ops->next_ns(front->engine);
 
-	if (!front->hasher)
+	if (!front->works)
 		return next_ns;
-	if (front->hash.first != NONE || front->told.first != NONE)
+	if (front->hash.list.first != NONE || front->infected.list.first != NONE ||
+		front->told.first != NONE)
 		return 0;
 	return front->soonest_ns < next_ns ? front->soonest_ns : next_ns;
 }
@@ -451,9 +489,11 @@ bool scan_front_status(struct scan_front *front, struct scan_status *out)
 
 static int make_hasher(struct scan_front *front, char *err, size_t err_len)
 {
-	front->hasher = scan_hasher_new(front->config->arena);
-	if (!front->hasher) {
-		snprintf(err, err_len, "SHA-256 of libcrypto cannot be had");
+	front->hash.hasher = scan_hasher_new(front->config->arena);
+	front->infected.hasher = scan_hasher_new(front->config->arena);
+	front->works = true;
+	if (!front->hash.hasher || !front->infected.hasher) {
+		snprintf(err, err_len, "SHA-256 and SHA-1 of libcrypto cannot be had");
 		return -ENOMEM;
 	}
 	if (!front->config->cache)
@@ -481,7 +521,8 @@ int scan_front_new(const struct scan_config *config, int socket, struct scan_fro
 	front->config = config;
 	front->ops = config->ops;
 	front->asker = -1;
-	front->hash = front->ready = front->waiting = front->told = (struct list){NONE, NONE};
+	front->hash.list = front->infected.list = (struct list){NONE, NONE};
+	front->ready = front->waiting = front->told = (struct list){NONE, NONE};
 	front->soonest_ns = SCAN_NEVER;
 	front->free = n ? 0 : NONE;
 	for (uint32_t i = 0; i < n; i++)
@@ -502,12 +543,13 @@ void scan_front_free(struct scan_front *front)
 {
 	if (!front)
 		return;
-	for (uint32_t i = 0; front->hasher && i < SCAN_JOBS_MAX; i++)
+	for (uint32_t i = 0; front->works && i < SCAN_JOBS_MAX; i++)
 		disown(front, &front->slots[i], &(struct scan_known){.value = SCAN_ERROR}, 0, 0);
 	if (front->engine)
 		front->ops->destroy(front->engine);
 	if (front->asker >= 0)
 		scan_cache_leave(front->config->cache, front->asker);
-	scan_hasher_free(front->hasher);
+	scan_hasher_free(front->hash.hasher);
+	scan_hasher_free(front->infected.hasher);
 	rte_free(front);
 }

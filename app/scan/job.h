@@ -133,9 +133,12 @@ struct scan_verdict {
 	uint8_t reason;      // enum scan_reason; of SCAN_UNSCANNED
 	uint8_t source;      // enum scan_source
 	uint8_t by;          // enum scan_by: who has looked at all that was asked
-	uint8_t pad[4];
+	bool hashed; // of SCAN_INFECTED: digests of the bytes of the job, which was a whole file
+	uint8_t sha256[32];
+	uint8_t sha1[20];
+	uint8_t pad[7];
 };
-static_assert(sizeof(struct scan_verdict) == 168, "a verdict");
+static_assert(sizeof(struct scan_verdict) == 224, "a verdict");
 static_assert(sizeof(struct scan_verdict) % 4 == 0, "rte_ring_elem wants multiples of 4");
 
 // The same question: all that names it.

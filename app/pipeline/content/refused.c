@@ -4,13 +4,14 @@
 
 #include <string.h>
 #include "content/charset.h"
+#include "content/content_id.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/lcore/hints.h"
 #include "pipeline/vocab/octets.h"
 #include "pipeline/vocab/pages.h"
 
 #define WAYS       8u
-#define MARKS      4u // slots for a file: three marks, and room for sets that differ
+#define MARKS      4u // slots for a file: three marks or so, and room for sets that differ
 #define PATH_BYTES 1200u
 
 struct refused_files {
@@ -53,7 +54,7 @@ bool refused_files_are_empty(const struct refused_files *refused, uint64_t now_n
 
 // ---- marks ----
 
-enum mark_kind { MARK_PATH = 1, MARK_NAME, MARK_VALIDATOR };
+enum mark_kind { MARK_PATH = 1, MARK_NAME, MARK_VALIDATOR, MARK_ID, MARK_DIGEST };
 
 static uint64_t mix(const struct hash_seed *seed, uint64_t hash, uint64_t a, uint64_t b)
 {
@@ -178,6 +179,40 @@ static struct content_text command_path(const struct content_file *file, uint8_t
 	return (struct content_text){bytes, folder + name};
 }
 
+// The id that a request names its file by: "/uri-res/N2R?URN", or N2X. False: it names none.
+static bool named_id(struct content_text path, struct content_id *id)
+{
+	static const char *const before[] = {"/uri-res/N2R?", "/uri-res/N2X?"};
+	struct content_id ids[CONTENT_ID_LINK_IDS];
+	const char *why;
+
+	for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		uint32_t n = (uint32_t)strlen(before[i]);
+
+		if (path.length <= n || memcmp(path.bytes, before[i], n) != 0 ||
+			content_id_parse(
+				(const char *)path.bytes + n, path.length - n, ids, &why) != 1)
+			continue;
+		*id = content_id_key(&ids[0]);
+		return true;
+	}
+	return false;
+}
+
+static uint64_t mix_id(const struct hash_seed *seed, uint64_t hash, const struct content_id *id)
+{
+	return mix_text(seed, mix(seed, hash, id->kind, seed->words[5]),
+		(struct content_text){id->bytes, content_id_length(id)});
+}
+
+// Of an id that is a digest of the file's bytes, which the gateway can make, too.
+static uint64_t digest_mark(const struct lcore *lcore, const struct content_id *id)
+{
+	if (id->kind != CONTENT_ID_SHA1 && id->kind != CONTENT_ID_SHA256)
+		return 0;
+	return settle(mix_id(&lcore->parse.seed, MARK_DIGEST, id));
+}
+
 struct refused_marks refused_marks_of(
 	const struct lcore *lcore, uint32_t ref, const struct content_file *file)
 {
@@ -201,6 +236,12 @@ struct refused_marks refused_marks_of(
 
 		marks.name =
 			settle(mix_text(seed, mix_sender(lcore, ref, file->half, MARK_NAME), name));
+	}
+	struct content_id id;
+
+	if (named_id(file->path, &id)) {
+		marks.id = settle(mix_id(seed, mix_sender(lcore, ref, file->half, MARK_ID), &id));
+		marks.digest = digest_mark(lcore, &id);
 	}
 	// files that were unpacked together often have one time, and if one size one ETag, too
 	if (file->by_path && path.length && file->validator.length > 2 &&
@@ -264,23 +305,44 @@ void refused_files_hint(
 	put(lcore, refused, file->marks.path, file);
 	put(lcore, refused, file->marks.name, file);
 	put(lcore, refused, file->marks.validator, file);
+	put(lcore, refused, file->marks.id, file);
+	put(lcore, refused, file->marks.digest, file);
 	if (file->expires_ns > refused->last_ns)
 		refused->last_ns = file->expires_ns;
+}
+
+static void learn(struct lcore *lcore, struct refused_files *refused, struct refused_file *file)
+{
+	file->expires_ns = lcore->now_ns + refused->ttl_ns;
+	refused_files_hint(lcore, refused, file);
+	hints_broadcast(lcore, HINT_REFUSED_FILE, file, sizeof(*file), true);
 }
 
 void refused_files_learn(struct lcore *lcore, struct refused_files *refused,
 	const struct refused_marks *marks, uint32_t rule_uid, uint8_t action)
 {
-	const struct refused_file file = {.marks = *marks,
-		.expires_ns = lcore->now_ns + refused->ttl_ns,
-		.rule_uid = rule_uid,
-		.action = action};
+	struct refused_file file = {.marks = *marks, .rule_uid = rule_uid, .action = action};
 
-	if (!marks->path && !marks->name && !marks->validator)
+	file.marks.digest = 0; // what a request says of bytes is nobody else's matter
+	if (!marks->path && !marks->name && !marks->validator && !marks->id)
 		return;
 	lcore->stats.refused_files_learned++;
-	refused_files_hint(lcore, refused, &file);
-	hints_broadcast(lcore, HINT_REFUSED_FILE, &file, sizeof(file), true);
+	learn(lcore, refused, &file);
+}
+
+void refused_files_learn_digests(struct lcore *lcore, struct refused_files *refused,
+	const uint8_t sha1[20], const uint8_t sha256[32], uint32_t rule_uid, uint8_t action)
+{
+	const struct content_id ids[] = {
+		content_id_of(CONTENT_ID_SHA1, sha1), content_id_of(CONTENT_ID_SHA256, sha256)};
+
+	for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		struct refused_file file = {.marks = {.digest = digest_mark(lcore, &ids[i])},
+			.rule_uid = rule_uid,
+			.action = action};
+
+		learn(lcore, refused, &file);
+	}
 }
 
 const struct refused_slot *refused_files_find(const struct lcore *lcore,
@@ -288,6 +350,10 @@ const struct refused_slot *refused_files_find(const struct lcore *lcore,
 {
 	const struct refused_slot *slot = find(refused, marks->validator, lcore->now_ns);
 
+	if (!slot)
+		slot = find(refused, marks->digest, lcore->now_ns);
+	if (!slot)
+		slot = find(refused, marks->id, lcore->now_ns);
 	if (!slot && partial)
 		slot = find(refused, marks->path, lcore->now_ns);
 	if (!slot && partial)

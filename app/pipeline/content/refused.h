@@ -10,8 +10,13 @@
 //   validator  the host, the path without its query, its strong ETag and its size: the same file,
 //              also the whole of it, whatever is asked behind '?'. An ETag is its resource's alone
 //              (RFC 9110 section 8.8.3): two files of one time and size have the same one of nginx
+//   id         the content id that names it in its request ("/uri-res/N2R?urn:sha1:...", RFC 2169):
+//              the same file, also the whole of it
 // An entry is made only of flows whose both ends are heard, and holds for the sender that sent the
-// file: nobody can have another's files refused. It applies while the rule that refused the file is
+// file: nobody can have another's files refused. Of a file that is infected also its SHA-1 and
+// SHA-256, as the gateway has made them of its bytes, refuse requests that name one of them, to
+// whomever: who chooses the id of a request and the bytes of its answer cannot have a file refused
+// that has other bytes. An entry applies while the rule that refused the file is
 // in force, may refuse files, and matches the flow that asks.
 //
 // Each data lcore has its own table, and fills those of the others by hints. A lost hint costs an
@@ -27,6 +32,9 @@ struct refused_files;
 
 struct refused_marks { // 0: there is none
 	uint64_t path, name, validator;
+	uint64_t id;     // of the sender
+	uint64_t digest; // the same id as anybody's, if it is one that can be checked; is not
+			 // learned
 };
 
 struct refused_file {
@@ -49,6 +57,9 @@ struct refused_marks refused_marks_of(
 // lcore.
 void refused_files_learn(struct lcore *lcore, struct refused_files *refused,
 	const struct refused_marks *marks, uint32_t rule_uid, uint8_t action);
+// The same of the bytes of an infected file, whoever sends them.
+void refused_files_learn_digests(struct lcore *lcore, struct refused_files *refused,
+	const uint8_t sha1[20], const uint8_t sha256[32], uint32_t rule_uid, uint8_t action);
 void refused_files_hint(
 	struct lcore *lcore, struct refused_files *refused, const struct refused_file *file);
 // NULL: it is not remembered. `partial`: a part of the file is asked for. A path, and a name of a

@@ -238,8 +238,16 @@ static bool is_scanned(const struct lcore *lcore, uint32_t ref)
 // Whoever asks for it again is refused at once.
 static void remember(struct lcore *lcore, const struct scan_told *told)
 {
-	if (told->owner && told->is_here && flow_both_heard(flow_at(lcore->flows, told->ref)))
-		refused_files_learn(lcore, lcore->content->refused, &told->owner->marks,
+	const struct scan_verdict *verdict = told->verdict;
+	struct refused_files *refused = lcore->content->refused;
+
+	if (!told->is_here || !flow_both_heard(flow_at(lcore->flows, told->ref)))
+		return;
+	if (told->owner)
+		refused_files_learn(
+			lcore, refused, &told->owner->marks, told->rule_uid, CONTENT_ACTION_RESET);
+	if (verdict->hashed)
+		refused_files_learn_digests(lcore, refused, verdict->sha1, verdict->sha256,
 			told->rule_uid, CONTENT_ACTION_RESET);
 }
 

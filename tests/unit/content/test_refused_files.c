@@ -4,9 +4,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
 #include "pipeline/content/refused.h"
+#include "pipeline/flow/table.h"
 
 #define TTL_S 10
 #define RULE  7
@@ -86,11 +88,91 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	pipe_free(pipe);
 }
 
+// ---- ids ----
+
+#define SERVER   1 // refs
+#define OTHER    2
+#define ABC_SHA1 "VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5" // of "abc"
+#define SUM_SHA1 "QSMD4RA4HPJG5OVOJKQ7SUJJ4XSUM4HR" // of another
+
+static const uint8_t abc_sha1[20] = {0xa9, 0x99, 0x3e, 0x36, 0x47, 0x06, 0x81, 0x6a, 0xba, 0x3e,
+	0x25, 0x71, 0x78, 0x50, 0xc2, 0x6c, 0x9c, 0xd0, 0xd8, 0x9d};
+static const uint8_t abc_sha256[32] = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41,
+	0x40, 0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4,
+	0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
+
+// Of the whole of a file that a request asks this server for.
+static struct refused_marks asked(const struct lcore *lcore, uint32_t ref, const char *path)
+{
+	const struct content_file file = {.half = HALF_S2C,
+		.by_path = true,
+		.size = CONTENT_SIZE_UNKNOWN,
+		.path = {(const uint8_t *)path, (uint32_t)strlen(path)}};
+
+	flow_cold_at(lcore->flows, ref)->ends.address[HALF_S2C][0] = (uint8_t)ref;
+	return refused_marks_of(lcore, ref, &file);
+}
+
+#define N2R "/uri-res/N2R?urn:"
+
+static void an_infected_files_digests_are_refused_by_anybody(void **state)
+{
+	static const char *const refused_ones[] = {N2R "sha1:" ABC_SHA1,
+		"/uri-res/N2X?urn:sha1:" ABC_SHA1,
+		N2R "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"};
+	static const char *const others[] = {N2R "sha1:" SUM_SHA1, "/other?urn:sha1:" ABC_SHA1,
+		N2R "ed2k:31d6cfe0d16ae931b73c59d7e0c089c0", N2R, "/uri-res/N2R?", "/abc"};
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct lcore *lcore = pipe->dp.lcores[0];
+	struct refused_files *refused = refused_files_new(16, TTL_S, -1);
+	(void)state;
+
+	lcore->now_ns = NS_PER_S;
+	refused_files_learn_digests(lcore, refused, abc_sha1, abc_sha256, RULE, 2);
+	for (uint32_t ref = SERVER; ref <= OTHER; ref++) {
+		for (unsigned i = 0; i < 3; i++)
+			assert_true(
+				finds(lcore, refused, asked(lcore, ref, refused_ones[i]), false));
+		for (unsigned i = 0; i < 6; i++)
+			assert_false(finds(lcore, refused, asked(lcore, ref, others[i]), true));
+	}
+	lcore->now_ns += TTL_S * NS_PER_S;
+	assert_false(finds(lcore, refused, asked(lcore, OTHER, refused_ones[0]), false));
+	refused_files_free(refused);
+	pipe_free(pipe);
+}
+
+// What a client asks for and a server answers is theirs to choose: others' files are not refused
+// for it.
+static void an_id_of_a_request_is_refused_of_its_server_alone(void **state)
+{
+	static const char *const ids[] = {
+		N2R "sha1:" SUM_SHA1, N2R "ed2k:31d6cfe0d16ae931b73c59d7e0c089c0"};
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct lcore *lcore = pipe->dp.lcores[0];
+	struct refused_files *refused = refused_files_new(16, TTL_S, -1);
+	(void)state;
+
+	lcore->now_ns = NS_PER_S;
+	for (unsigned i = 0; i < 2; i++) {
+		struct refused_marks marks = asked(lcore, SERVER, ids[i]);
+
+		assert_false(finds(lcore, refused, marks, false));
+		refused_files_learn(lcore, refused, &marks, RULE, 2);
+		assert_true(finds(lcore, refused, asked(lcore, SERVER, ids[i]), false));
+		assert_false(finds(lcore, refused, asked(lcore, OTHER, ids[i]), true));
+	}
+	refused_files_free(refused);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_found_by_each_mark_until_it_ends),
 		cmocka_unit_test(the_oldest_goes_when_it_is_full),
+		cmocka_unit_test(an_infected_files_digests_are_refused_by_anybody),
+		cmocka_unit_test(an_id_of_a_request_is_refused_of_its_server_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,10 @@
 #include "scan/front.h"
 #include "scan/hash_list.h"
 
+// SHA-256 of 100 and of 101 zeros.
+#define ZEROS_100 "cd00e292c5970d3c5e2f0ffa5171e555bc46bfc4faddfb4a418b6840b86e79a3"
+#define ZEROS_101 "e08dd9962eedb16e12840ea2a977cc07bc5fa8d96259682edaa080573d525e4c"
+
 static struct scan_config inner; // what the fronts have: the engine itself, cache and lists
 
 // The rig's engine is a front.
@@ -158,6 +162,43 @@ static void what_it_was_is_remembered(void **state)
 	verdict = turn();
 	assert_int_equal(verdict.reason, SCAN_REASON_ENCRYPTED);
 	assert_string_equal(verdict.name, "");
+	peer_close(&peer);
+}
+
+#define SHA1_ZEROS_100 "ed4a77d1b56a118938788fc53037759b6c501e3d"
+
+static void is_hex(const uint8_t *bytes, unsigned n, const char *hex)
+{
+	char text[65] = "";
+
+	for (unsigned i = 0; i < n; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	assert_string_equal(text, hex);
+}
+
+// Digests of the bytes, for whoever asks for them by their hash; of what is clean nobody needs any.
+static void what_is_infected_is_told_with_its_digests(void **state)
+{
+	struct peer peer = peer_ready(1);
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) { // by the engine, and by the cache
+		assert_true(submit(1, 100));
+		if (!i) {
+			tells_nothing();
+			peer_answers(&peer, peer_must_hear(&peer), SCAN_INFECTED);
+		}
+		struct scan_verdict verdict = turn();
+
+		assert_int_equal(verdict.source, i ? SCAN_SOURCE_CACHE : SCAN_SOURCE_ENGINE);
+		assert_true(verdict.hashed);
+		is_hex(verdict.sha256, 32, ZEROS_100);
+		is_hex(verdict.sha1, 20, SHA1_ZEROS_100);
+	}
+	assert_true(submit(2, 101));
+	tells_nothing();
+	peer_answers(&peer, peer_must_hear(&peer), SCAN_CLEAN);
+	assert_false(turn().hashed);
 	peer_close(&peer);
 }
 
@@ -467,10 +508,6 @@ static void the_queue_has_an_end(void **state)
 
 // ---- lists ----
 
-// SHA-256 of 100 and of 101 zeros.
-#define ZEROS_100 "cd00e292c5970d3c5e2f0ffa5171e555bc46bfc4faddfb4a418b6840b86e79a3"
-#define ZEROS_101 "e08dd9962eedb16e12840ea2a977cc07bc5fa8d96259682edaa080573d525e4c"
-
 static void with_lists(const char *allow, const char *deny)
 {
 	char names[2][40] = {"/tmp/test_scan_front.XXXXXX", "/tmp/test_scan_front.XXXXXX"},
@@ -538,6 +575,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_repeated_file_costs_no_request),
 		TEST(what_it_was_is_remembered),
+		TEST(what_is_infected_is_told_with_its_digests),
 		TEST(what_is_not_whole_is_scanned_each_time),
 		TEST(identical_files_in_flight_are_scanned_once),
 		TEST(each_that_waits_has_its_own_deadline),
