@@ -84,7 +84,7 @@ def show(options):
         rows += [("refused", lcore["refused"]) for lcore in lcores[:1] if "refused" in lcore]
         rows += [("verdicts", listed(counts(lcores, "verdicts"))), ("unscanned", listed(counts(lcores, "unscanned"))),
                  ("flows held", quantiles(message["hold"])),
-                 ("under scan", "%s, %s that wait for a verdict" % (
+                 ("under scan", "%s, %s held" % (
                      counted(sum(u["files"] for u in used), "file"), counted(sum(u["held"] for u in used), "connection"))),
                  ("memory", "%s of %s used, at most %s" % tuple(
                      amount(sum(u[key] for u in used)) for key in ("arena_used_bytes", "arena_bytes", "arena_peak_bytes")))]
