@@ -117,10 +117,6 @@ static void put_av(const struct scan_result *av, struct json_out *out)
 	if (!av->known)
 		return;
 	json_out_open(out, "av", '{');
-	if (av->by != SCAN_BY_NOBODY) {
-		json_out_string(out, "engine", scan_by_word(av->by));
-		json_out_u64(out, "db_version", av->db_version);
-	}
 	json_out_string(out, "verdict", scan_value_word(av->value));
 	if (av->value == SCAN_UNSCANNED)
 		json_out_string(out, "reason", scan_reason_word(av->reason));
@@ -131,6 +127,10 @@ static void put_av(const struct scan_result *av, struct json_out *out)
 	json_out_u64(out, "scan_ms", av->run_ns / NS_PER_MS);
 	json_out_u64(out, "queue_ms", av->queue_ns / NS_PER_MS);
 	json_out_u64(out, "hold_ms", av->hold_ns / NS_PER_MS);
+	if (av->by != SCAN_BY_NOBODY) {
+		json_out_string(out, "engine", scan_by_word(av->by));
+		json_out_u64(out, "db_version", av->db_version);
+	}
 	json_out_close(out, '}');
 }
 
