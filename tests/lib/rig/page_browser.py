@@ -15,7 +15,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from rig import http_rig  # pylint: disable=import-error,wrong-import-position
-from rig import page_content  # pylint: disable=import-error,wrong-import-position
+from rig import page_content, page_scan  # pylint: disable=import-error,wrong-import-position
 from rig import png_small  # pylint: disable=import-error,wrong-import-position
 
 from selenium import webdriver
@@ -565,6 +565,7 @@ def main():
         keyboard(browser)
         looks(browser)
         page_content.content(browser, expect, until)
+        page_scan.scanning(browser, expect, until)
         shoot(browser, args)
         acts(browser, args)
         steady(browser)
