@@ -111,12 +111,59 @@ static void evicted_while_its_file_waits(void **state)
 	world_free(gate);
 }
 
+// A file of 2 MiB of the flow. 0: there was no memory for all of it.
+static uint32_t file_of(struct lcore *lcore, uint32_t ref)
+{
+	static uint8_t bytes[1 << 20];
+	struct scan_result result;
+	const struct scan_begin begin = {
+		.rule = &lcore->policy->rules[0].content->scan, .ref = ref, .half = HALF_S2C};
+	uint32_t number = scan_file_begin(lcore, &begin, &result);
+
+	assert_true(number);
+	for (uint64_t at = 0; at < 2 * sizeof(bytes); at += sizeof(bytes))
+		if (!scan_file_add(lcore, number, at, bytes, sizeof(bytes), &result)) {
+			assert_int_equal(result.reason, SCAN_REASON_BUSY);
+			return 0;
+		}
+	return number;
+}
+
+// While three quarters of the arena are taken, one source has a quarter of it.
+static void one_source_leaves_memory_to_others(void **state)
+{
+	struct gate *gate = world_of(SCANS(""), 64, 8, 32u << 20);
+	struct lcore *lcore = lcore_of(gate);
+	uint32_t ref[2] = {0}, number[16], n = 0;
+	struct gate_tcp tcp[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		tcp[i] = gate_connect(gate, i + 1, 42000, 80);
+		gate_send(gate, &tcp[i], false, "GET / HTTP/1.1\r\n\r\n", 18);
+		ref[i] = lcore->content->flows[i + 1].ref;
+	}
+	assert_true(ref[0] != ref[1]);
+	while ((number[n] = file_of(lcore, ref[0])))
+		assert_true(++n < 16);
+	assert_in_range(n, 4, 7); // of a file as much again may not be filled
+	for (unsigned i = 0; i < 2; i++)
+		assert_true((number[n++] = file_of(lcore, ref[1])));
+	assert_int_equal(file_of(lcore, ref[0]), 0);
+	for (unsigned i = 0; i < n; i++)
+		scan_file_drop(lcore, number[i]);
+	for (unsigned i = 0; i < 2; i++)
+		gives_up(gate, &tcp[i]);
+	world_free(gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_room_for_a_file),
 		cmocka_unit_test(one_alert_without_a_job),
 		cmocka_unit_test(evicted_while_its_file_waits),
+		cmocka_unit_test(one_source_leaves_memory_to_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
