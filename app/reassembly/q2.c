@@ -109,6 +109,7 @@ void q2_keep(struct q2 *q2, struct slab *slab, enum segment_kind kind, uint64_t 
 		segment->start = start;
 		segment->length = n;
 		segment->kind = (uint8_t)kind;
+		segment->ahead = 0;
 		segment->original = NULL;
 		copy_out(segment->bytes, from, n);
 		RB_INSERT(segment_tree, &q2->tree, segment);
@@ -153,7 +154,18 @@ void q2_sent(struct q2 *q2, struct slab *slab, struct segment *segment)
 	if (segment->kind != SEGMENT_COPY)
 		return;
 	segment->kind = SEGMENT_SENT;
+	segment->ahead = segment->length;
 	count_copies(q2, slab, -1);
+}
+
+uint64_t q2_left_ahead(struct q2 *q2, uint64_t offset)
+{
+	const struct segment *kept;
+
+	while ((kept = q2_at(q2, offset)) && kept->kind == SEGMENT_SENT && kept->start <= offset &&
+		offset < kept->start + kept->ahead)
+		offset = kept->start + kept->ahead;
+	return offset;
 }
 
 void q2_forget(struct q2 *q2, struct slab *slab, uint64_t offset, unsigned budget)

@@ -41,7 +41,10 @@ struct segment { // at the head of a block
 		struct segment *original; // else: its bytes before edits, from `start` on, and
 					  // maybe fewer (the rest is as it was); NULL: no edit
 	};
-	uint32_t at;     // HELD: of its payload, from the start of the frame
+	union {
+		uint32_t at;    // HELD: of its payload, from the start of the frame
+		uint32_t ahead; // SENT: that many of its first bytes left ahead of a hole
+	};
 	uint32_t length; // of the bytes; HELD: of the payload
 	uint8_t kind;    // enum segment_kind
 	uint8_t bytes[] __attribute__((aligned(8)));
@@ -84,8 +87,11 @@ void q2_keep(struct q2 *q2, struct slab *slab, enum segment_kind kind, uint64_t 
 // The first kept segment that ends behind `offset`; NULL: none.
 struct segment *q2_at(struct q2 *q2, uint64_t offset);
 struct segment *q2_after(struct segment *segment);
-// A COPY that is inspected now.
+// A COPY that is inspected now. It had left before.
 void q2_sent(struct q2 *q2, struct slab *slab, struct segment *segment);
+// Where bytes from `offset` on end that left ahead of a hole and are inspected; `offset`: there are
+// none.
+uint64_t q2_left_ahead(struct q2 *q2, uint64_t offset);
 // Forgets kept bytes below `offset`, whole blocks, at most `budget`.
 void q2_forget(struct q2 *q2, struct slab *slab, uint64_t offset, unsigned budget);
 // Forgets all copies.

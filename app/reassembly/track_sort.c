@@ -304,6 +304,8 @@ static void note_sent(const struct work *work)
 
 	if (work->start <= half->sent && half->sent < work->end)
 		half->sent = work->end < half->next ? work->end : half->next;
+	if (half->sent < half->unsent) // others wait; what lies before them may have left
+		half->sent = q2_left_ahead(&half->q2, half->sent);
 	if (half->sent >= half->unsent) // the rest left ahead of it
 		half->sent = half->next;
 	// without fast pass: what waited for this
