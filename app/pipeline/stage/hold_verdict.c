@@ -108,9 +108,9 @@ static void let_go_on(struct lcore *lcore, const struct scan_told *told)
 
 	if (!track)
 		return;
+	// what brings bytes of a file sets it again; what brings none is not to wait for them
 	if (!told->stands)
-		track_gate(lcore->tracker, track, told->half,
-			told->over ? TRACK_GATE_NONE : track->half[told->half].next);
+		track_gate(lcore->tracker, track, told->half, TRACK_GATE_NONE);
 	if (!told->waits)
 		inspect_resume(lcore, told->ref, told->half);
 }

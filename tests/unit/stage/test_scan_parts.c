@@ -168,12 +168,37 @@ static void what_was_announced_is_looked_at_as_a_whole(void **state)
 	}
 }
 
+// All that is there of a file was clean: what comes behind it and brings no bytes of it leaves.
+// Where it waited, a block of a coding that is longer than the sender's window never came whole.
+static void what_brings_no_bytes_leaves(void **state)
+{
+	struct gate *gate = world(SCANS(""));
+	struct gate_tcp tcp;
+	struct left left = {0};
+
+	(void)state;
+	assert_true(asks(gate, &tcp, 42000, "a.bin"));
+	says(gate, &tcp, CHUNKED "4\r\nsome", &left);
+	passes(gate, 1, &left);
+	assert_true(has(&left, "some"));
+	says(gate, &tcp, "\r\n00000", &left);
+	says(gate, &tcp, "00008;x", &left);
+	assert_true(has(&left, "00008;x"));
+	says(gate, &tcp, "\r\n" EVIL "\r\n0\r\n\r\n", &left);
+	passes(gate, 1, &left);
+	assert_false(has(&left, EVIL));
+	assert_true(left.resets >= 2);
+	gives_up(gate, &tcp);
+	world_free(gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_is_not_clean),
 		cmocka_unit_test(a_part_that_ends_after_its_verdict_is_not_clean),
 		cmocka_unit_test(the_whole_is_asked_for),
+		cmocka_unit_test(what_brings_no_bytes_leaves),
 		cmocka_unit_test(what_was_announced_is_looked_at_as_a_whole),
 	};
 
