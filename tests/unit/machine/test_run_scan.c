@@ -118,7 +118,7 @@ static void comes_to(uint32_t number, bool alive)
 	for (unsigned ms = 0; ms < 10000 && lives(number) != alive; ms += 10) {
 		scan_parent_hear(&parents);
 		scan_parent_step(&parents, 0, launcher_ms);
-		run_scan_tick(&scan);
+		run_scan_tick(&scan, 1);
 		usleep(10000);
 	}
 	assert_int_equal(lives(number), alive);
@@ -129,7 +129,7 @@ static void settle(void)
 	for (unsigned ms = 0; ms < 10000 && scan.reload.state != SCAN_RELOAD_IDLE; ms += 10) {
 		scan_parent_hear(&parents);
 		scan_parent_step(&parents, 0, launcher_ms);
-		run_scan_tick(&scan);
+		run_scan_tick(&scan, 1);
 		usleep(10000);
 	}
 	assert_int_equal(scan.reload.state, SCAN_RELOAD_IDLE);
@@ -179,7 +179,7 @@ static void who_says_nonsense_is_killed_whatever_its_number(void **state)
 	comes_to(3, true);
 
 	close(ends[1]); // the launcher dies
-	run_scan_tick(&scan);
+	run_scan_tick(&scan, 1);
 	assert_true(scan.is_lost);
 	assert_non_null(context.scan_reloads->ask(context.scan_reloads->ctx));
 	run_scan_free(&scan);
