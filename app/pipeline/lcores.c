@@ -126,7 +126,7 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	missing = "decoders of content (content.flows, content.memory_mb, content.records_mb)";
 	if (!content_new(lcore, &limits->content))
 		goto fail;
-	missing = "pages for clients whose answer is refused";
+	missing = "pages for clients whose answer is refused (of a fixed number)";
 	if (!notices_new(lcore))
 		goto fail;
 	missing = "its rings";

@@ -72,7 +72,8 @@ static void an_lcore_is_whole_or_not(void **state)
 	static const char *const words[] = {"its state", "counts of events", "limits.flows",
 		"limits.classifying", "limits.heads", "reassembly.memory_mb", "limits.conn_cache",
 		"limits.expectations", "limits.endpoints", "limits.names", "fragments.datagrams",
-		"limits.evidence", "allowances", "impairment.limit", "its rings", NULL};
+		"limits.evidence", "allowances", "impairment.limit", "pages for clients",
+		"its rings", NULL};
 
 	(void)state;
 	// tables that have several parts

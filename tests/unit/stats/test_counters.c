@@ -60,19 +60,49 @@ int rte_telemetry_register_cmd(const char *command, telemetry_cb call, const cha
 	return 0;
 }
 
+static json_t *nested; // the object that is being filled, inside of `dict`
+
+static json_t **object_of(const struct rte_tel_data *out)
+{
+	return out == (void *)&nested ? &nested : &dict;
+}
+
+struct rte_tel_data *rte_tel_data_alloc(void)
+{
+	assert_null(nested);
+	return (struct rte_tel_data *)(void *)&nested;
+}
+
+void rte_tel_data_free(struct rte_tel_data *out)
+{
+	json_decref(*object_of(out));
+	*object_of(out) = NULL;
+}
+
 int rte_tel_data_start_dict(struct rte_tel_data *out)
 {
-	(void)out;
-	json_decref(dict);
-	dict = json_object();
+	json_t **object = object_of(out);
+
+	json_decref(*object);
+	*object = json_object();
 	return 0;
 }
 
 int rte_tel_data_add_dict_u64(struct rte_tel_data *out, const char *name, uint64_t value)
 {
-	(void)out;
-	assert_null(json_object_get(dict, name));
-	return json_object_set_new(dict, name, json_integer((json_int_t)value));
+	assert_null(json_object_get(*object_of(out), name));
+	return json_object_set_new(*object_of(out), name, json_integer((json_int_t)value));
+}
+
+int rte_tel_data_add_dict_container(
+	struct rte_tel_data *out, const char *name, struct rte_tel_data *inner, int keep)
+{
+	json_t *object = *object_of(inner);
+
+	(void)keep;
+	*object_of(inner) = NULL;
+	assert_null(json_object_get(*object_of(out), name));
+	return json_object_set_new(*object_of(out), name, object);
 }
 
 int rte_tel_data_add_dict_int(struct rte_tel_data *out, const char *name, int value)
@@ -179,12 +209,9 @@ static void telemetry_shows_each(void **state)
 #define X(name) has(dict, #name, stats.name);
 		MORE_TELEMETRY(X)
 #undef X
-		for (unsigned k = 0; k < DROP_REASONS_MAX; k++) {
-			char name[64];
-
-			snprintf(name, sizeof name, "dropped_pkts_%s", drop_reason_word(k));
-			has(dict, name, stats.dropped_pkts[k]);
-		}
+		for (unsigned k = 0; k < DROP_REASONS_MAX; k++)
+			has(json_object_get(dict, "dropped_pkts"), drop_reason_word(k),
+				stats.dropped_pkts[k]);
 		// what is beyond it, DPDK leaves out
 		assert_in_range(json_object_size(dict), 1, RTE_TEL_MAX_DICT_ENTRIES);
 	}
