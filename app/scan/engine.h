@@ -109,7 +109,8 @@ struct scan_status {
 	uint64_t verdicts[SCAN_VALUES_MAX];
 	uint64_t unscanned[SCAN_REASONS_MAX]; // of those of SCAN_UNSCANNED
 	uint64_t replaced;                    // children that were killed by its wish
-	uint64_t died;                        // children that ended by themselves
+	uint64_t finished;                    // children that ended after their jobs, as they said
+	uint64_t died;                        // children that ended otherwise
 	struct histogram queue; // of jobs that a child was given: before that, in nanoseconds
 	struct histogram run;   // ... with the child
 	uint32_t waiting;       // jobs

@@ -158,15 +158,16 @@ static void refuse_next(struct scan_engine *engine, bool is_lost)
 
 static void child_gone(struct scan_engine *engine, uint64_t now_ns)
 {
-	bool asked = engine->now.condemned;
+	bool asked = engine->now.condemned, finished = engine->now.rests && !asked;
 
 	pthread_mutex_lock(&engine->mutex);
+	engine->status.finished += finished;
 	engine->status.replaced += asked && !engine->now.hung_up;
-	engine->status.died += !asked || engine->now.hung_up;
+	engine->status.died += !finished && (!asked || engine->now.hung_up);
 	pthread_mutex_unlock(&engine->mutex);
 	if (engine->running != JOB_NONE)
 		end_running(engine, asked ? fate(engine) : SCAN_ERROR, SCAN_REASON_NONE, now_ns);
-	engine->now.condemned = false;
+	engine->now.condemned = engine->now.rests = false;
 }
 
 static void hear_now(struct scan_engine *engine, uint64_t now_ns)
@@ -191,7 +192,7 @@ static void hear_next(struct scan_engine *engine, uint64_t now_ns)
 		case SCAN_PEER_QUIET: return;
 		case SCAN_PEER_BORN:
 		case SCAN_PEER_FOLDER: break;
-		case SCAN_PEER_GONE: engine->next.condemned = false; break;
+		case SCAN_PEER_GONE: engine->next.condemned = engine->next.rests = false; break;
 		case SCAN_PEER_FAILED: refuse_next(engine, false); return;
 		case SCAN_PEER_LOST: refuse_next(engine, true); return;
 		}

@@ -71,7 +71,7 @@ static enum scan_peer_event gone(
 	memcpy(peer->text, message->text, sizeof(peer->text));
 	peer->child = 0;
 	peer->childless_ns = now_ns;
-	peer->untold = peer->rests = false;
+	peer->untold = false;
 	shut(&peer->file);
 	return SCAN_PEER_GONE;
 }

@@ -34,7 +34,7 @@ struct scan_peer {
 enum scan_peer_event {
 	SCAN_PEER_QUIET, // no more messages
 	SCAN_PEER_BORN,
-	SCAN_PEER_GONE, // `peer->condemned` tells whether that was asked for
+	SCAN_PEER_GONE, // why: `peer->condemned`, `peer->rests`; whoever hears it clears both
 	SCAN_PEER_FAILED,
 	SCAN_PEER_FOLDER,
 	SCAN_PEER_LOST, // its socket is closed, or it does not keep to the wire: `text` says how

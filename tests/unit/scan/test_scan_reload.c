@@ -221,6 +221,12 @@ static void one_that_has_done_its_jobs_is_not_asked(void **state)
 	peer_answers(&peer, peer_must_hear(&peer), SCAN_CLEAN);
 	tells(2, SCAN_CLEAN, SCAN_REASON_NONE);
 	assert_int_equal(status().replaced, 0);
+	assert_int_equal(status().finished, 1);
+	assert_int_equal(status().died, 0);
+	peer_gone(&peer); // the next one, and it has not said so
+	tells_nothing();
+	assert_int_equal(status().finished, 1);
+	assert_int_equal(status().died, 1);
 	peer_close(&peer);
 }
 
@@ -244,6 +250,9 @@ static void one_that_says_so_and_does_not_end_is_replaced(void **state)
 	tells_nothing();
 	peer_answers(&peer, peer_must_hear(&peer), SCAN_CLEAN);
 	tells(2, SCAN_CLEAN, SCAN_REASON_NONE);
+	assert_int_equal(status().replaced, 1);
+	assert_int_equal(status().finished, 0);
+	assert_int_equal(status().died, 0);
 	peer_close(&peer);
 }
 
