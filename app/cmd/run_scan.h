@@ -25,6 +25,7 @@ struct run_scan { // zeroed
 	unsigned n_asked;
 	struct scan_reload reload;
 	struct scan_reloads reloads;
+	char why_not[300];                                   // a reload was not begun
 	struct scan_status status[SCAN_PARENT_CONTROLS_MAX]; // as of this tick
 	uint8_t state;   // as it was reported last, of scan lcore 0
 	uint32_t parent; // whose signatures were reported last

@@ -44,6 +44,17 @@ static void refused(struct run_scan *scan, const char *why)
 	tell_event(scan, "refused", why);
 }
 
+static const char under_way[] = "one is under way: ask again when the log says how it ended";
+
+static const char *begin(struct run_scan *scan)
+{
+	if (!scan_reload_ask(&scan->reload))
+		return under_way;
+	scan->reloads.is_loading = true;
+	return NULL;
+}
+
+// The lists of hashes first, as they take no time: a wrong line refuses all of it.
 static const char *ask(void *ctx)
 {
 	struct run_scan *scan = ctx;
@@ -51,10 +62,11 @@ static const char *ask(void *ctx)
 	if (launcher_of(scan) < 0)
 		return "the launcher has died, and nobody else starts a scanner: restart the "
 		       "gateway";
-	if (!scan_reload_ask(&scan->reload))
-		return "one is under way: ask again when the log says how it ended";
-	scan->reloads.is_loading = true;
-	return NULL;
+	if (scan->reload.state != SCAN_RELOAD_IDLE)
+		return under_way;
+	if (scan_threads_read_lists(scan->threads, false, scan->why_not, sizeof(scan->why_not)) < 0)
+		return scan->why_not;
+	return begin(scan);
 }
 
 void run_scan_reload_new(struct run_scan *scan)
@@ -135,7 +147,7 @@ static void watch(struct run_scan *scan)
 		return;
 	}
 	log_notice("scanner: the folder of signatures has changed: they are loaded anew");
-	ask(scan);
+	begin(scan);
 }
 
 static void let_go(struct run_scan *scan, int fd)

@@ -9,7 +9,8 @@
 
 struct scan_reloads {
 	void *ctx;
-	// Begins one, and does not wait for it. NULL, or why it cannot.
+	// Reads the lists of hashes again, begins to load signatures, and does not wait for that.
+	// NULL, or why neither is done; the text holds until it is called again.
 	const char *(*ask)(void *ctx);
 	bool is_sequential; // scan.reload
 	bool is_loading;    // one is under way

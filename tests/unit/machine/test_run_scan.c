@@ -21,6 +21,7 @@
 #include <rte_eal.h>
 
 #include "pipeline/vocab/tick.h"
+#include "scan/hash_list.h"
 
 static unsigned told;
 static char last_state[16], last_reason[192];
@@ -42,7 +43,7 @@ static uint64_t clock_now(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static char dir[] = "/tmp/sluice-run-scan-XXXXXX", program[64], tmp[64];
+static char dir[] = "/tmp/sluice-run-scan-XXXXXX", program[64], tmp[64], denied[64];
 static struct dataplane dp = {.clock_ns = clock_now};
 static struct gateway gateway = {.n_data = 1,
 	.scan = {.engine = SCAN_ENGINE_CLAMAV,
@@ -67,6 +68,12 @@ static int begin(void **state)
 		return -1;
 	snprintf(program, sizeof(program), "%s/scan", dir);
 	snprintf(tmp, sizeof(tmp), "%s/go", dir);
+	snprintf(denied, sizeof(denied), "%s/deny", dir);
+	gateway.scan.deny = denied;
+	file = fopen(denied, "we");
+	if (!file)
+		return -1;
+	fclose(file);
 	file = fopen(program, "we");
 	if (!file)
 		return -1;
@@ -90,6 +97,7 @@ static int end(void **state)
 		unlink(path);
 	}
 	unlink(program);
+	unlink(denied);
 	return rmdir(dir);
 }
 
@@ -135,6 +143,43 @@ static void settle(void)
 	assert_int_equal(scan.reload.state, SCAN_RELOAD_IDLE);
 }
 
+static void lists(const char *text)
+{
+	FILE *file = fopen(denied, "we");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static bool denies(void)
+{
+	static const uint8_t zeros[32];
+	struct scan_known known;
+
+	return scan_lists_find(dp.scan->lists, zeros, &known);
+}
+
+// A wrong line costs neither the lists in force nor a scan parent.
+static void the_lists_are_read_by_a_reload(void)
+{
+	static const char zeros[] =
+		"0000000000000000000000000000000000000000000000000000000000000000  Zero\n";
+	const char *why;
+	char where[80];
+
+	snprintf(where, sizeof(where), "%s:2", denied);
+	lists(zeros);
+	assert_false(denies());
+	lists("# a list\nnonsense\n");
+	why = context.scan_reloads->ask(context.scan_reloads->ctx);
+	assert_non_null(why);
+	assert_non_null(strstr(why, where));
+	assert_false(denies());
+	assert_false(context.scan_reloads->is_loading);
+	lists(zeros);
+}
+
 static void who_says_nonsense_is_killed_whatever_its_number(void **state)
 {
 	static char *words[] = {NULL};
@@ -156,9 +201,11 @@ static void who_says_nonsense_is_killed_whatever_its_number(void **state)
 	assert_non_null(context.scan_reloads);
 	comes_to(1, true);
 
+	the_lists_are_read_by_a_reload();
 	assert_null(context.scan_reloads->ask(context.scan_reloads->ctx));
 	assert_non_null(context.scan_reloads->ask(context.scan_reloads->ctx)); // under way
 	assert_true(context.scan_reloads->is_loading);
+	assert_true(denies());
 	comes_to(2, true);
 	speak(1, true);
 	comes_to(2, false);
