@@ -49,6 +49,29 @@ def quantiles(histogram):
         duration(histogram["p99_ns"]), duration(histogram["max_ns"]))
 
 
+def known(message):
+    words = counts([lcore for lcore in message["lcores"] if "known" in lcore], "known")
+    cache = message.get("cache", {})
+    told = "%s files by the cache (%s waited for another's), %s by lists; %s were not known" % (
+        number(words.get("hits", 0)), number(words.get("joined", 0)), number(words.get("listed", 0)), number(words.get("misses", 0)))
+    if not cache.get("limit"):
+        return told + "; no cache"
+    return "%s; %s of %s entries, %s evicted" % (told, number(cache["entries"]), number(cache["limit"]), number(cache["evicted"]))
+
+
+def ended(event, word):
+    text = "%s %s" % (number(event["count"]), word)
+    return text + (", the last %s ago" % span(event["age_s"]) if "age_s" in event else "")
+
+
+def reloads(told):
+    rows = [("reloads", "%s; %s%s" % (ended(told["taken"], "taken"), ended(told["refused"], "refused"),
+                                      "; one is under way" if told["loading"] else ""))]
+    if "reason" in told["refused"]:
+        rows.append(("last refusal", told["refused"]["reason"]))
+    return rows
+
+
 def lcore_row(lcore):
     return (lcore["lcore"], lcore["state"], lcore.get("pid", "-"), number(lcore["waiting"]), number(lcore["running"]),
             number(sum(lcore["verdicts"].values())), number(lcore["replaced"]), number(lcore["died"]),
@@ -82,7 +105,8 @@ def show(options):
         lcores, used = message["lcores"], message["data"]
         rows += databases(lcores)
         rows += [("refused", lcore["refused"]) for lcore in lcores[:1] if "refused" in lcore]
-        rows += [("verdicts", listed(counts(lcores, "verdicts"))), ("unscanned", listed(counts(lcores, "unscanned"))),
+        rows += reloads(message["reloads"]) if "reloads" in message else []
+        rows += [("known", known(message)), ("verdicts", listed(counts(lcores, "verdicts"))), ("unscanned", listed(counts(lcores, "unscanned"))),
                  ("flows held", quantiles(message["hold"])),
                  ("under scan", "%s, %s held" % (
                      counted(sum(u["files"] for u in used), "file"), counted(sum(u["held"] for u in used), "connection"))),

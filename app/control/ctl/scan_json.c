@@ -52,6 +52,18 @@ static void put_verdicts(json_t **parent, const struct scan_status *status)
 	put_json(parent, "unscanned", reasons);
 }
 
+// What need not be scanned again, by this scan lcore's files.
+static json_t *known_json(const struct scan_known_status *known)
+{
+	json_t *object = json_object();
+
+	put_number(&object, "hits", known->hits);
+	put_number(&object, "misses", known->misses);
+	put_number(&object, "joined", known->joined);
+	put_number(&object, "listed", known->listed);
+	return object;
+}
+
 static json_t *lcore_json(
 	const struct control_context *context, unsigned lcore, const struct scan_status *status)
 {
@@ -67,6 +79,7 @@ static json_t *lcore_json(
 		put_number(&object, "pid", (uint64_t)status->pid);
 	put_number(&object, "replaced", status->replaced);
 	put_number(&object, "died", status->died);
+	put_number(&object, "finished", status->finished);
 	put_number(&object, "waiting", status->waiting);
 	put_number(&object, "running", status->running);
 	if (database)
@@ -74,9 +87,58 @@ static json_t *lcore_json(
 	if (status->refused)
 		put_text(&object, "refused", status->refusal);
 	put_verdicts(&object, status);
+	put_json(&object, "known", known_json(&status->known));
 	put_json(&object, "queue", stats_histogram_json(&status->queue));
 	put_json(&object, "run", stats_histogram_json(&status->run));
 	return object;
+}
+
+// One for all scan lcores: each tells the same.
+static void put_cache(json_t **root, const struct scan_desk *desk)
+{
+	json_t *object = json_object();
+	struct scan_status status;
+
+	if (desk->n && desk->status(desk->ctx, 0, &status)) {
+		put_number(&object, "entries", status.known.entries);
+		put_number(&object, "limit", status.known.limit);
+		put_number(&object, "evicted", status.known.evicted);
+		put_json(root, "cache", object);
+	} else {
+		json_decref(object);
+	}
+}
+
+static void put_event(json_t **parent, const struct control_context *context, const char *key,
+	uint64_t count, uint64_t last_ns, const char *reason)
+{
+	uint64_t now_ns = context->now_ns();
+	json_t *object = json_object();
+
+	put_number(&object, "count", count);
+	if (last_ns) {
+		put_time(&object, "time", last_ns);
+		put_number(&object, "age_s", now_ns > last_ns ? (now_ns - last_ns) / NS_PER_S : 0);
+	}
+	if (last_ns && reason)
+		put_text(&object, "reason", reason);
+	put_json(parent, key, object);
+}
+
+static void put_reloads(json_t **root, const struct control_context *context)
+{
+	const struct scan_reloads *reloads = context->scan_reloads;
+	json_t *object;
+
+	if (!reloads)
+		return;
+	object = json_object();
+	put_text(&object, "mode", reloads->is_sequential ? "sequential" : "concurrent");
+	put_bool(&object, "loading", reloads->is_loading);
+	put_event(&object, context, "taken", reloads->taken, reloads->taken_ns, NULL);
+	put_event(&object, context, "refused", reloads->refused, reloads->refused_ns,
+		reloads->refusal);
+	put_json(root, "reloads", object);
 }
 
 static void put_lcores(json_t **root, const struct control_context *context)
@@ -184,6 +246,8 @@ json_t *scan_json(const struct control_context *context, bool names)
 		return root;
 	put_number(&root, "max_file_bytes", desk->config->max_file_bytes);
 	put_number(&root, "timeout_ms", desk->config->timeout_ns / NS_PER_MS);
+	put_cache(&root, desk);
+	put_reloads(&root, context);
 	put_lcores(&root, context);
 	put_files(&root, context);
 	stats_hold(context->dp, &hold);

@@ -64,6 +64,11 @@ static uint64_t children_died(const struct scan_status *status)
 	return status->died;
 }
 
+static uint64_t children_finished(const struct scan_status *status)
+{
+	return status->finished;
+}
+
 static uint64_t is_ready(const struct scan_status *status)
 {
 	return status->state == SCAN_STATE_READY;
@@ -77,6 +82,26 @@ static uint64_t waiting(const struct scan_status *status)
 static uint64_t running(const struct scan_status *status)
 {
 	return status->running;
+}
+
+static uint64_t hits(const struct scan_status *status)
+{
+	return status->known.hits;
+}
+
+static uint64_t misses(const struct scan_status *status)
+{
+	return status->known.misses;
+}
+
+static uint64_t joined(const struct scan_status *status)
+{
+	return status->known.joined;
+}
+
+static uint64_t listed(const struct scan_status *status)
+{
+	return status->known.listed;
 }
 
 static uint64_t signatures(const struct scan_status *status)
@@ -102,7 +127,15 @@ static const struct row {
 	{"sluice_scan_children_replaced", METRIC_COUNTER, children_replaced,
 		"children that were killed for a deadline, or for what they said"},
 	{"sluice_scan_children_died", METRIC_COUNTER, children_died,
-		"children that ended by themselves, those that retire after their jobs included"},
+		"children that ended by themselves before they had done their jobs"},
+	{"sluice_scan_children_finished", METRIC_COUNTER, children_finished,
+		"children that ended after as many jobs as each may have (scan.jobs)"},
+	{"sluice_scan_cache_hits", METRIC_COUNTER, hits, "files whose verdict was remembered"},
+	{"sluice_scan_cache_misses", METRIC_COUNTER, misses,
+		"files that were hashed and are in neither cache nor list"},
+	{"sluice_scan_cache_joined", METRIC_COUNTER, joined,
+		"files that waited for the verdict of the same file in flight"},
+	{"sluice_scan_listed", METRIC_COUNTER, listed, "files that scan.allow or scan.deny names"},
 	{"sluice_clamav_signatures", METRIC_GAUGE, signatures, "signatures that are in force"},
 	{"sluice_clamav_db_version", METRIC_GAUGE, version,
 		"highest version of the files of signatures; 0: custom ones alone"},
@@ -128,6 +161,48 @@ static void put_age(struct metrics *m, const struct seen *seen, uint64_t now_ns)
 		if (seen->status[i].signatures)
 			metrics_u64(m, seen->labels[i], now_s > made_s ? now_s - made_s : 0);
 	}
+}
+
+// One for all scan lcores: each tells the same, so it has no label.
+static void put_cache(struct metrics *m, const struct seen *seen)
+{
+	const struct scan_known_status *known = &seen->status[0].known;
+
+	metrics_family(
+		m, "sluice_scan_cache_entries", METRIC_GAUGE, NULL, "verdicts that are remembered");
+	if (seen->n)
+		metrics_u64(m, NULL, known->entries);
+	metrics_family(m, "sluice_scan_cache_limit", METRIC_GAUGE, NULL,
+		"verdicts that can be (scan.cache)");
+	if (seen->n)
+		metrics_u64(m, NULL, known->limit);
+	metrics_family(m, "sluice_scan_cache_evicted", METRIC_COUNTER, NULL,
+		"verdicts that made room before their time");
+	if (seen->n)
+		metrics_u64(m, NULL, known->evicted);
+}
+
+// A time that never was is absent: 0 would be 1970.
+static void put_reloads(struct metrics *m, const struct scan_reloads *reloads)
+{
+	static const char taken[] = "result=\"taken\"", refused[] = "result=\"refused\"";
+
+	metrics_family(m, "sluice_scan_reloads", METRIC_COUNTER, NULL,
+		"signatures that came into force, the first ones too, or did not");
+	if (reloads) {
+		metrics_u64(m, taken, reloads->taken);
+		metrics_u64(m, refused, reloads->refused);
+	}
+	metrics_family(m, "sluice_scan_last_reload_timestamp_seconds", METRIC_GAUGE, "seconds",
+		"when the last ones did, since 1970");
+	if (reloads && reloads->taken_ns)
+		metrics_u64(m, taken, reloads->taken_ns / NS_PER_S);
+	if (reloads && reloads->refused_ns)
+		metrics_u64(m, refused, reloads->refused_ns / NS_PER_S);
+	metrics_family(m, "sluice_scan_reloading", METRIC_GAUGE, NULL,
+		"1 while signatures are loaded anew");
+	if (reloads)
+		metrics_u64(m, NULL, reloads->is_loading);
 }
 
 static void put_times(struct metrics *m, const struct seen *seen, const struct dataplane *dp)
@@ -183,6 +258,8 @@ void metrics_put_scan(struct metrics *m, const struct control_context *context)
 	put_rows(m, &seen);
 	put_age(m, &seen, context->now_ns());
 	put_verdicts(m, &seen);
+	put_cache(m, &seen);
+	put_reloads(m, context->scan_reloads);
 	put_times(m, &seen, context->dp);
 	put_arena(m, context);
 	metrics_family(m, "sluice_scan_missing", METRIC_GAUGE, NULL,

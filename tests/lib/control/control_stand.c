@@ -65,6 +65,7 @@ int main(int argc, char **argv)
 	w.context.dp->lcores[1]->stats.bad_checksum_pkts = 7;
 	fake_desk_init(&desk);
 	w.context.scan = &desk.desk;
+	w.context.scan_reloads = &desk.reloads;
 	w.context.names = rule_names_new();
 	w.context.base = event_base_new();
 	w.context.now_ns = stand_now_ns;

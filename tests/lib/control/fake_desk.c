@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pipeline/vocab/tick.h"
+
 static const struct scan_engine_ops engine = {.name = "clamav"};
 
 static bool status(void *ctx, unsigned index, struct scan_status *out)
@@ -17,6 +19,12 @@ static bool files(void *ctx, unsigned lcore, struct scan_files_use *out)
 {
 	*out = ((struct fake_desk *)ctx)->use;
 	return lcore == 0;
+}
+
+static const char *reload(void *ctx)
+{
+	((struct fake_desk *)ctx)->reloads.is_loading = true;
+	return NULL;
 }
 
 static int begin(void *ctx, uint64_t bytes, uint64_t now_ns, uint64_t *number)
@@ -127,6 +135,7 @@ void fake_desk_init(struct fake_desk *fake)
 		.unscanned = {[SCAN_REASON_ENCRYPTED] = 3, [SCAN_REASON_FORMAT] = 2},
 		.replaced = 1,
 		.died = 2,
+		.finished = 8,
 		.waiting = 6,
 		.running = 1,
 		.state = SCAN_STATE_READY,
@@ -137,11 +146,26 @@ void fake_desk_init(struct fake_desk *fake)
 		.db_time_s = FAKE_DESK_TIME_S,
 		.digest = {0xab, 0xcd, [31] = 0xef},
 		.text = "child 7: killed, as was asked",
+		.known = {.hits = 300,
+			.misses = 95,
+			.joined = 7,
+			.listed = 12,
+			.evicted = 3,
+			.entries = 88,
+			.limit = 65536},
 	};
 	histogram_add(&good->queue, 2000000, 90);
 	histogram_add(&good->queue, 300000000, 10);
 	histogram_add(&good->run, 40000000, 99);
 	histogram_add(&good->run, 9000000000, 1);
-	fake->status[1] = (struct scan_status){
-		.state = SCAN_STATE_FAILED, .text = "/var/lib/clamav has no signatures"};
+	fake->status[1] = (struct scan_status){.state = SCAN_STATE_FAILED,
+		.text = "/var/lib/clamav has no signatures",
+		.known = {.hits = 20, .evicted = 3, .entries = 88, .limit = 65536}};
+	fake->reloads = (struct scan_reloads){.ctx = fake,
+		.ask = reload,
+		.taken = 5,
+		.refused = 1,
+		.taken_ns = FAKE_DESK_TIME_S * NS_PER_S,
+		.refused_ns = (FAKE_DESK_TIME_S + 90) * NS_PER_S,
+		.refusal = "custom.ndb: it ends within a line"};
 }

@@ -309,6 +309,7 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy, con
 	context->now_ns = stand_now_ns;
 	fake_desk_init(&desk);
 	context->scan = &desk.desk;
+	context->scan_reloads = &desk.reloads;
 	context->recent = content_recent_new(60);
 	context->started_ns = stand_now_ns();
 	if (reload_new(context->dp, context->names, "signatures", NULL, &context->reload) ||

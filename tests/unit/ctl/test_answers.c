@@ -221,6 +221,7 @@ static void every_member_has_its_value(void **state)
 	gate_policy(gate, OTHER_POLICY); // which judges the flows that are there
 	fake_desk_init(&desk);
 	gate->context.scan = &desk.desk;
+	gate->context.scan_reloads = &desk.reloads;
 	pass_ms(1000);
 	ask_all(out);
 	fclose(out);

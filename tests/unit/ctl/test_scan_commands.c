@@ -27,6 +27,7 @@ static int begin(void **state)
 	world_new(&world);
 	fake_desk_init(&fake);
 	world.context.scan = &fake.desk;
+	world.context.scan_reloads = &fake.reloads;
 	return 0;
 }
 
@@ -70,6 +71,55 @@ static void it_shows_what_scan_lcores_tell(void **state)
 	assert_int_equal(number(json_array_get(lcores, 0), "held"), 2);
 	json_decref(reply);
 	asks_nok(&world, "{\"command\":\"scan-show\",\"arguments\":{\"x\":1}}", "takes none");
+}
+
+static void it_shows_what_is_known_already(void **state)
+{
+	json_t *reply = ask(&world, "{\"command\":\"scan-show\"}"), *shown = message(reply);
+	json_t *lcores = json_object_get(shown, "lcores");
+	json_t *known = json_object_get(json_array_get(lcores, 0), "known");
+	json_t *cache = json_object_get(shown, "cache");
+
+	(void)state;
+	assert_int_equal(number(known, "hits"), 300);
+	assert_int_equal(number(known, "misses"), 95);
+	assert_int_equal(number(known, "joined"), 7);
+	assert_int_equal(number(known, "listed"), 12);
+	known = json_object_get(json_array_get(lcores, 1), "known");
+	assert_int_equal(number(known, "hits"), 20);
+	assert_int_equal(number(cache, "entries"), 88); // of both scan lcores
+	assert_int_equal(number(cache, "limit"), 65536);
+	assert_int_equal(number(cache, "evicted"), 3);
+	assert_int_equal(number(json_array_get(lcores, 0), "finished"), 8);
+	json_decref(reply);
+}
+
+static void it_shows_how_reloads_ended(void **state)
+{
+	json_t *reply = ask(&world, "{\"command\":\"scan-show\"}");
+	json_t *reloads = json_object_get(message(reply), "reloads");
+	json_t *taken = json_object_get(reloads, "taken");
+	json_t *refused = json_object_get(reloads, "refused");
+
+	(void)state;
+	assert_string_equal(text_of(reloads, "mode"), "concurrent");
+	assert_true(json_is_false(json_object_get(reloads, "loading")));
+	assert_int_equal(number(taken, "count"), 5);
+	assert_non_null(json_object_get(taken, "time"));
+	assert_null(json_object_get(taken, "reason"));
+	assert_int_equal(number(refused, "count"), 1);
+	assert_string_equal(text_of(refused, "reason"), "custom.ndb: it ends within a line");
+	json_decref(reply);
+
+	fake.reloads.is_loading = fake.reloads.is_sequential = true;
+	fake.reloads.refused_ns = fake.reloads.refused = 0;
+	reply = ask(&world, "{\"command\":\"scan-show\"}");
+	reloads = json_object_get(message(reply), "reloads");
+	assert_string_equal(text_of(reloads, "mode"), "sequential");
+	assert_true(json_is_true(json_object_get(reloads, "loading")));
+	assert_null(json_object_get(json_object_get(reloads, "refused"), "time"));
+	assert_null(json_object_get(json_object_get(reloads, "refused"), "reason"));
+	json_decref(reply);
 }
 
 static json_t *tested(const char *base64, unsigned bytes)
@@ -251,6 +301,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_shows_what_scan_lcores_tell, begin, end),
+		cmocka_unit_test_setup_teardown(it_shows_what_is_known_already, begin, end),
+		cmocka_unit_test_setup_teardown(it_shows_how_reloads_ended, begin, end),
 		cmocka_unit_test_setup_teardown(a_file_is_tested, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin, end),
 		cmocka_unit_test_setup_teardown(a_client_that_goes_leaves_the_test, begin, end),

@@ -42,6 +42,22 @@ function verdicts(lcores) {
     word === "unscanned" ? why.join(", ") : ""));
 }
 
+function known(s, lcores) {
+  const k = sums(lcores.filter((l) => l.known), "known"), all = (k.hits || 0) + (k.misses || 0);
+  if (!s.cache) return [];
+  return [row("known already", all ? `${Math.floor((100 * k.hits) / all)}${THIN}%` : "–", all ? "" : "zero",
+    `${count(k.hits || 0)} of ${count(all)}, ${count(k.listed || 0)} by lists, ${count(s.cache.entries)} kept`)];
+}
+
+// Red: signatures that were refused after those in force came.
+function reloads(r) {
+  if (!r) return [];
+  const refused = r.refused.reason !== undefined && !(r.taken.age_s < r.refused.age_s);
+  const last = r.taken.age_s === undefined ? "" : `taken ${span(r.taken.age_s)} ago`;
+  return [row("reloads", r.loading ? "loading" : refused ? "refused" : r.taken.count ? "taken" : "none yet", refused && !r.loading ? "bad" : "",
+    refused ? `${span(r.refused.age_s)} ago: ${r.refused.reason}` : last)];
+}
+
 const verdictOf = (e) => (e.signature ? e.signature : e.reason ? `${e.verdict} (${e.reason.replaceAll("_", " ")})` : e.verdict);
 
 export function show(s) {
@@ -53,6 +69,7 @@ export function show(s) {
   fill("scan-engine", [
     row("engine", text, kind, s.engine),
     ...(lcores.length ? database(lcores) : []),
+    ...reloads(s.reloads),
     ...lcores.map((l) => row(`scan lcore ${l.lcore}`, l.state, l.state === "ready" ? "good" : l.state === "failed" ? "bad" : "",
       l.state === "failed" ? l.last : `${grouped(l.waiting)} ${plural(l.waiting, "waits", "wait")}, ${grouped(l.died + l.replaced)} replaced`)),
   ]);
@@ -62,6 +79,7 @@ export function show(s) {
     row("files under scan", grouped(sum(data, "files")), "", `${grouped(sum(data, "held"))} held`),
     row("memory", bytes(sum(data, "arena_used_bytes")), "", `of ${bytes(sum(data, "arena_bytes"))}`),
     ...(busiest ? [times("in the queue", busiest.queue), times("scan", busiest.run)] : []),
+    ...known(s, lcores),
     ...(s.hold ? [times("held", s.hold)] : []),
   ]);
   const slowest = (s.slowest || []).slice(0, 6);
