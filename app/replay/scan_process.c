@@ -73,8 +73,13 @@ static int make_folder(struct scan_process *own, char *err, size_t err_len)
 static int prepare(struct scan_process *own, struct gateway *gateway, uint64_t file_ms, char *err,
 	size_t err_len)
 {
-	int rc = make_absolute(&gateway->scan.program, "scan.program", err, err_len);
+	int rc;
 
+	if (!gateway->scan.program)
+		gateway->scan.program = strdup(gateway_scan_program(gateway));
+	if (!gateway->scan.program)
+		return refuse(err, err_len, "scanner", "of replay", ENOMEM);
+	rc = make_absolute(&gateway->scan.program, "scan.program", err, err_len);
 	if (!rc)
 		rc = make_absolute(&gateway->scan.database, "scan.database", err, err_len);
 	if (!rc)
