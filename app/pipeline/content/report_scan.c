@@ -6,6 +6,9 @@
 #include "pipeline/event/flow_event.h"
 #include "reassembly/tcp_track.h"
 
+static const struct scan_result busy = {
+	.known = true, .value = SCAN_UNSCANNED, .reason = SCAN_REASON_BUSY};
+
 static const struct rule *rule_of(const struct feeding *feeding)
 {
 	uint32_t index = feeding->flow->asks.scan_rule;
@@ -108,8 +111,6 @@ static uint64_t to_come(const struct open_file *file)
 
 void report_scan_unseen(struct feeding *feeding, const struct content_file *reported)
 {
-	const struct scan_result busy = {
-		.known = true, .value = SCAN_UNSCANNED, .reason = SCAN_REASON_BUSY};
 	const struct item_id item = feeding->flow->item;
 	struct content_answer answer = report_answer(feeding, reported->half);
 
@@ -121,8 +122,6 @@ void report_scan_unseen(struct feeding *feeding, const struct content_file *repo
 
 bool content_scan_leaves(struct lcore *lcore, uint32_t ref)
 {
-	const struct scan_result busy = {
-		.known = true, .value = SCAN_UNSCANNED, .reason = SCAN_REASON_BUSY};
 	struct flow_content flow = {.ref = ref};
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = &flow};
 	bool refuses = false;

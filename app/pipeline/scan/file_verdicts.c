@@ -5,8 +5,6 @@
 #include "pipeline/scan/files_work.h"
 #include "reassembly/tcp_track.h"
 
-#define TURN_MAX 32 // time-outs, and tails, of one turn
-
 void scan_verdict_count(struct lcore *lcore, const struct scan_verdict *verdict)
 {
 	uint64_t *const counters[SCAN_VALUES_MAX] = {
