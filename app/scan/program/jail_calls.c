@@ -2,6 +2,7 @@
 // The system calls of a scanning child: calls.txt has the reason of each. All others are refused
 // (EPERM), and what only an intruder would try ends the child.
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -12,9 +13,9 @@
 #include "scan/program/jail.h"
 
 static const char *const allowed[] = {"access", "brk", "chmod", "clock_gettime", "clock_nanosleep",
-	"close", "dup", "exit", "exit_group", "fchmod", "fcntl", "fstat", "ftruncate", "futex",
-	"getdents64", "getpid", "getrandom", "gettid", "gettimeofday", "lseek", "lstat", "madvise",
-	"mkdir", "mremap", "munmap", "newfstatat", "open", "openat", "pread64", "pwrite64", "read",
+	"close", "dup", "exit", "exit_group", "fchmod", "fstat", "ftruncate", "futex", "getdents64",
+	"getpid", "getrandom", "gettid", "gettimeofday", "lseek", "lstat", "madvise", "mkdir",
+	"mremap", "munmap", "newfstatat", "open", "openat", "pread64", "pwrite64", "read",
 	"readlink", "rename", "restart_syscall", "rmdir", "rseq", "rt_sigaction", "rt_sigprocmask",
 	"rt_sigreturn", "sched_getaffinity", "sched_yield", "set_robust_list", "sigaltstack",
 	"stat", "sysinfo", "umask", "unlink", "unlinkat", "write", "writev"};
@@ -37,9 +38,23 @@ static int add_names(scmp_filter_ctx filter, uint32_t action, const char *const 
 	return 0;
 }
 
+// Flags of a descriptor, and another one for it. Not: whom the kernel sends which signal when
+// something comes by it (F_SETOWN, F_SETSIG), which is a way to end others of the same user.
+static int add_fcntl(scmp_filter_ctx filter)
+{
+	static const int commands[] = {
+		F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		rc |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i]));
+	return rc;
+}
+
 static int add_partly(scmp_filter_ctx filter)
 {
-	int rc = 0;
+	int rc = add_fcntl(filter);
 
 	// Memory becomes no code.
 	rc |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,

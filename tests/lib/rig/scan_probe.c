@@ -107,6 +107,24 @@ static long try_tgkill(void)
 {
 	return syscall(SYS_tgkill, 1, 1, SIGKILL);
 }
+// Whoever is named gets a signal from the kernel when the next request comes.
+static long try_signal_owner(void)
+{
+	return fcntl(SCAN_FD_FILES, F_SETOWN, getpid());
+}
+static long try_signal_owner_ex(void)
+{
+	const struct {
+		int kind;
+		pid_t pid;
+	} owner = {F_OWNER_PID, getpid()};
+
+	return fcntl(SCAN_FD_FILES, F_SETOWN_EX, &owner);
+}
+static long try_signal_kind(void)
+{
+	return fcntl(SCAN_FD_FILES, F_SETSIG, SIGKILL);
+}
 static long try_arena_write(void)
 {
 	return write(SCAN_FD_ARENA, "x", 1);
@@ -354,15 +372,17 @@ static const struct {
 	{"unlink", try_unlink}, {"link", try_link}, {"socket", try_socket}, {"unix", try_unix},
 	{"connect", try_connect}, {"fork", try_fork}, {"clone", try_clone}, {"clone3", try_clone3},
 	{"exec", try_exec}, {"ptrace", try_ptrace}, {"peek", try_peek}, {"kill", try_kill},
-	{"kill-all", try_kill_all}, {"tgkill", try_tgkill}, {"arena-write", try_arena_write},
-	{"arena-pwrite", try_arena_pwrite}, {"arena-protect", try_arena_protect},
-	{"arena-map", try_arena_map}, {"arena-shrink", try_arena_shrink},
-	{"code-map", try_code_map}, {"code-protect", try_code_protect}, {"setuid", try_setuid},
-	{"mount", try_mount}, {"unmount", try_unmount}, {"unshare", try_unshare},
-	{"dumpable", try_dumpable}, {"limit", try_limit}, {"ioctl", try_ioctl},
-	{"uring", try_uring}, {"bpf", try_bpf}, {"memfd", try_memfd}, {"other", try_other},
-	{"other-process", try_parent_stat}, {"unpack", try_unpack}, {"memory", try_memory},
-	{"thread", try_thread}, {"thread-open", try_thread_open}, {"thread-fork", try_thread_fork},
+	{"kill-all", try_kill_all}, {"tgkill", try_tgkill}, {"signal-owner", try_signal_owner},
+	{"signal-owner-ex", try_signal_owner_ex}, {"signal-kind", try_signal_kind},
+	{"arena-write", try_arena_write}, {"arena-pwrite", try_arena_pwrite},
+	{"arena-protect", try_arena_protect}, {"arena-map", try_arena_map},
+	{"arena-shrink", try_arena_shrink}, {"code-map", try_code_map},
+	{"code-protect", try_code_protect}, {"setuid", try_setuid}, {"mount", try_mount},
+	{"unmount", try_unmount}, {"unshare", try_unshare}, {"dumpable", try_dumpable},
+	{"limit", try_limit}, {"ioctl", try_ioctl}, {"uring", try_uring}, {"bpf", try_bpf},
+	{"memfd", try_memfd}, {"other", try_other}, {"other-process", try_parent_stat},
+	{"unpack", try_unpack}, {"memory", try_memory}, {"thread", try_thread},
+	{"thread-open", try_thread_open}, {"thread-fork", try_thread_fork},
 	{"thread-stays", try_thread_stays}, {"threads", try_threads},
 	{"thread-namespace", try_thread_namespace}, {"fill", try_fill}, {"eat", try_eat},
 	{"loop", try_loop}, {"abort", try_abort}, {"fault", try_fault}, {"exit", try_exit},
