@@ -64,6 +64,7 @@ static void note(
 static bool may_go_on(const struct scan_verdict *verdict)
 {
 	switch ((enum scan_reason)verdict->reason) {
+	case SCAN_REASON_TOO_BIG: // a member: the file itself is not longer than is looked at
 	case SCAN_REASON_TOO_DEEP:
 	case SCAN_REASON_ENCRYPTED:
 	case SCAN_REASON_FORMAT:

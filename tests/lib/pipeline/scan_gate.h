@@ -82,6 +82,9 @@ static inline int finder_submit(
 	} else if (memmem(bytes, length, "LOCKED", 6)) {
 		verdict.value = SCAN_UNSCANNED;
 		verdict.reason = SCAN_REASON_ENCRYPTED;
+	} else if (memmem(bytes, length, "SWOLLEN", 7)) {
+		verdict.value = SCAN_UNSCANNED;
+		verdict.reason = SCAN_REASON_TOO_BIG;
 	}
 	free(bytes);
 	assert_true(engine->n < JOBS);
