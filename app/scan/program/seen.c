@@ -39,6 +39,9 @@ static const struct {
 static const char *const archives[] = {"CL_TYPE_ZIP", "CL_TYPE_ZIPSFX", "CL_TYPE_OOXML_WORD",
 	"CL_TYPE_OOXML_PPT", "CL_TYPE_OOXML_XL", "CL_TYPE_OOXML_HWP", "CL_TYPE_7Z", "CL_TYPE_7ZSFX",
 	"CL_TYPE_ARJ", "CL_TYPE_ARJSFX"};
+// Those that begin with a member: nothing stands ahead of them.
+static const char *const zips[] = {"CL_TYPE_ZIP", "CL_TYPE_OOXML_WORD", "CL_TYPE_OOXML_PPT",
+	"CL_TYPE_OOXML_XL", "CL_TYPE_OOXML_HWP"};
 // libclamav passes over what is shorter: no signature fits.
 #define MEMBER_MIN 6
 
@@ -78,6 +81,79 @@ static bool has_rar(const uint8_t *bytes, size_t n)
 	return false;
 }
 
+// ---- ZIP: its catalogue is found from the end (APPNOTE.TXT 4.3.14 to 4.3.16) ----
+
+#define ZIP_END         22 // bytes of the record at the end, without its comment
+#define ZIP_END_MARK    "PK\5\6"
+#define ZIP_TAIL        (UINT16_MAX + ZIP_END)
+#define ZIP64_AHEAD     20 // of the record that says where the large one is, right before that
+#define ZIP64_MARK      "PK\6\7"
+#define ZIP64_END       56 // bytes of the large one, at least
+#define ZIP64_END_MARK  "PK\6\6"
+#define ZIP64_ELSEWHERE UINT32_MAX // the large one says it
+#define ZIP_MARK_LEN    4
+
+static uint64_t number(const uint8_t *at, unsigned n)
+{
+	uint64_t value = 0;
+
+	while (n--)
+		value = value << 8 | at[n];
+	return value;
+}
+
+// The last record of an end; NULL: the archive is cut, or is none.
+static const uint8_t *zip_end(const uint8_t *bytes, size_t n)
+{
+	size_t most = n < ZIP_TAIL ? n : ZIP_TAIL;
+
+	for (size_t back = ZIP_END; back <= most; back++)
+		if (!memcmp(bytes + n - back, ZIP_END_MARK, ZIP_MARK_LEN))
+			return bytes + n - back;
+	return NULL;
+}
+
+// Where the catalogue ends, which is where records of the end begin; UINT64_MAX: they contradict
+// each other.
+static uint64_t zip_catalogue_end(const uint8_t *bytes, const uint8_t *end)
+{
+	uint64_t at = (uint64_t)(end - bytes);
+
+	if (at < ZIP64_AHEAD || memcmp(end - ZIP64_AHEAD, ZIP64_MARK, ZIP_MARK_LEN) != 0)
+		return at;
+	uint64_t large = number(end - ZIP64_AHEAD + 8, 8);
+
+	if (at < ZIP64_AHEAD + ZIP64_END || large > at - ZIP64_AHEAD - ZIP64_END ||
+		memcmp(bytes + large, ZIP64_END_MARK, ZIP_MARK_LEN) != 0 ||
+		number(bytes + large + 4, 8) != at - ZIP64_AHEAD - large - 12 ||
+		number(bytes + large + 48, 8) > large ||
+		number(bytes + large + 40, 8) != large - number(bytes + large + 48, 8))
+		return UINT64_MAX;
+	return large;
+}
+
+// The engine goes where the record says that the catalogue is; programs look before the record, and
+// bytes may stand ahead of the archive for them. Where that is not the same they unpack other
+// members than the engine, which is silent about a catalogue that it does not find.
+static bool zip_has_two_readings(const uint8_t *bytes, size_t n)
+{
+	const uint8_t *end = zip_end(bytes, n);
+
+	if (!end)
+		return false;
+	uint64_t catalogue = zip_catalogue_end(bytes, end);
+	uint64_t size = number(end + 12, 4), from = number(end + 16, 4);
+
+	if (catalogue == UINT64_MAX)
+		return true;
+	if (catalogue < (uint64_t)(end - bytes) &&
+		(size == ZIP64_ELSEWHERE || from == ZIP64_ELSEWHERE))
+		return false;
+	return from + size != catalogue;
+}
+
+// ---- layers ----
+
 static void look(const struct scan_seen *seen, struct scan_facts *facts, const char *type,
 	const uint8_t *bytes, size_t n)
 {
@@ -87,6 +163,8 @@ static void look(const struct scan_seen *seen, struct scan_facts *facts, const c
 			scan_facts_reason(facts, unknown[i].reason);
 	if (!seen->opens_rar && ((n >= RAR_MARK_LEN && !memcmp(bytes, RAR_MARK, RAR_MARK_LEN)) ||
 					(AMONG(type, carriers) && has_rar(bytes, n))))
+		scan_facts_reason(facts, SCAN_REASON_FORMAT);
+	if (AMONG(type, zips) && zip_has_two_readings(bytes, n))
 		scan_facts_reason(facts, SCAN_REASON_FORMAT);
 }
 

@@ -71,6 +71,75 @@ static void a_zip_with_a_method_that_the_engine_lacks(void **state)
 	expect(FORMAT);
 }
 
+// A ZIP as it is seen from its end: so many bytes of members, a catalogue, and a record that says
+// where that is and how long.
+static void ends_at(
+	size_t members, size_t catalogue, uint32_t from, uint32_t size, uint32_t reasons)
+{
+	char bytes[400] = "PK\3\4";
+	char *end = bytes + members + catalogue;
+
+	memcpy(end, "PK\5\6", 4);
+	memcpy(end + 12, &size, 4);
+	memcpy(end + 16, &from, 4);
+	begin(NULL);
+	layer("CL_TYPE_ZIP", 0, bytes, members + catalogue + 22);
+	expect(reasons);
+	begin(NULL);
+	layer("CL_TYPE_ZIP", 0, bytes, members + catalogue + 22 + 30); // what stands behind it
+	expect(reasons);
+	begin(NULL);
+	layer("CL_TYPE_ZIP", 0, bytes, members + catalogue + 21); // it is not all there yet
+	expect(0);
+	begin(NULL);
+	layer("CL_TYPE_BINARY_DATA", 0, bytes, members + catalogue + 22);
+	expect(0);
+}
+
+static void a_zip_with_two_catalogues(void **state)
+{
+	(void)state;
+	ends_at(100, 60, 100, 60, 0);
+	ends_at(100, 60, 40, 60, FORMAT); // 60 bytes ahead, which programs skip
+	ends_at(100, 60, 100, 59, FORMAT);
+	ends_at(100, 60, UINT32_MAX, 60, FORMAT); // no large record is there
+	ends_at(0, 0, 0, 0, 0);
+}
+
+// In the large form: `large` is where the record says that the large one is, of 90.
+static void ends_large_at(
+	uint64_t large, uint64_t from, uint64_t size, uint32_t small, uint32_t reasons)
+{
+	const uint64_t rest = 44;
+	char bytes[90 + 56 + 20 + 22] = "PK\3\4", *at = bytes + 90;
+
+	memcpy(at, "PK\6\6", 4);
+	memcpy(at + 4, &rest, 8);
+	memcpy(at + 40, &size, 8);
+	memcpy(at + 48, &from, 8);
+	memcpy(at + 56, "PK\6\7", 4);
+	memcpy(at + 64, &large, 8);
+	memcpy(at + 76, "PK\5\6", 4);
+	memcpy(at + 88, &small, 4);
+	memcpy(at + 92, &small, 4);
+	begin(NULL);
+	layer("CL_TYPE_ZIP", 0, bytes, sizeof(bytes));
+	expect(reasons);
+}
+
+static void a_large_zip_with_two_catalogues(void **state)
+{
+	(void)state;
+	ends_large_at(90, 60, 30, UINT32_MAX, 0);
+	ends_large_at(90, 60, 30, 45, 0);
+	ends_large_at(90, 60, 30, 20, FORMAT);
+	ends_large_at(90, 50, 30, UINT32_MAX, FORMAT);
+	ends_large_at(90, UINT64_MAX, 91, UINT32_MAX, FORMAT); // 90 modulo 2^64
+	ends_large_at(80, 60, 30, UINT32_MAX, FORMAT);
+	ends_large_at(91, 60, 30, UINT32_MAX, FORMAT);
+	ends_large_at(UINT64_MAX, 60, 30, UINT32_MAX, FORMAT);
+}
+
 static void layers_of_a_member_do_not_stand_for_others(void **state)
 {
 	(void)state;
@@ -209,6 +278,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_zip_whose_members_are_layers, begin),
 		cmocka_unit_test_setup(a_zip_with_a_method_that_the_engine_lacks, begin),
+		cmocka_unit_test_setup(a_zip_with_two_catalogues, begin),
+		cmocka_unit_test_setup(a_large_zip_with_two_catalogues, begin),
 		cmocka_unit_test_setup(layers_of_a_member_do_not_stand_for_others, begin),
 		cmocka_unit_test_setup(archives_in_archives, begin),
 		cmocka_unit_test_setup(an_archive_in_a_program, begin),
