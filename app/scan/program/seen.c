@@ -152,6 +152,31 @@ static bool zip_has_two_readings(const uint8_t *bytes, size_t n)
 	return from + size != catalogue;
 }
 
+// ---- bzip2: streams one behind the other are one file to programs ----
+
+#define BZ_HEAD 10 // "BZh", how large blocks are, and what begins a block or the end of the stream
+
+static bool begins_as_bzip2(const uint8_t *at)
+{
+	return !memcmp(at, "BZh", 3) && at[3] >= '1' && at[3] <= '9' &&
+	       (!memcmp(at + 4, "1AY&SY", 6) || !memcmp(at + 4, "\x17rE8P\x90", 6));
+}
+
+// The engine unpacks the first alone, and is silent about the rest.
+static bool has_more_bzip2(const uint8_t *bytes, size_t n)
+{
+	const uint8_t *at = bytes;
+
+	if (n <= BZ_HEAD || !begins_as_bzip2(bytes))
+		return false;
+	const uint8_t *last = bytes + n - BZ_HEAD;
+
+	while ((at = memchr(at + 1, 'B', (size_t)(last - at))))
+		if (begins_as_bzip2(at))
+			return true;
+	return false;
+}
+
 // ---- layers ----
 
 static void look(const struct scan_seen *seen, struct scan_facts *facts, const char *type,
@@ -164,7 +189,7 @@ static void look(const struct scan_seen *seen, struct scan_facts *facts, const c
 	if (!seen->opens_rar && ((n >= RAR_MARK_LEN && !memcmp(bytes, RAR_MARK, RAR_MARK_LEN)) ||
 					(AMONG(type, carriers) && has_rar(bytes, n))))
 		scan_facts_reason(facts, SCAN_REASON_FORMAT);
-	if (AMONG(type, zips) && zip_has_two_readings(bytes, n))
+	if ((AMONG(type, zips) && zip_has_two_readings(bytes, n)) || has_more_bzip2(bytes, n))
 		scan_facts_reason(facts, SCAN_REASON_FORMAT);
 }
 

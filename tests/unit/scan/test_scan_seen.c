@@ -106,6 +106,31 @@ static void a_zip_with_two_catalogues(void **state)
 	ends_at(0, 0, 0, 0, 0);
 }
 
+#define BZ_BLOCK "BZh91AY&SY"
+#define BZ_EMPTY "BZh1\x17rE8P\x90\0\0\0\0"
+
+static void bzip2_is(const char *bytes, size_t n, uint32_t reasons)
+{
+	begin(NULL);
+	layer("CL_TYPE_BZ", 0, bytes, n);
+	expect(reasons);
+}
+#define BZIP2_IS(bytes, reasons) bzip2_is(bytes, sizeof(bytes) - 1, reasons)
+
+static void bzip2_of_several_streams(void **state)
+{
+	(void)state;
+	BZIP2_IS(BZ_BLOCK, 0);
+	BZIP2_IS(BZ_BLOCK "some bytes, BZh and B", 0);
+	BZIP2_IS(BZ_BLOCK "some bytes" BZ_BLOCK, FORMAT);
+	BZIP2_IS(BZ_BLOCK "B" BZ_BLOCK "more", FORMAT);
+	BZIP2_IS(BZ_EMPTY BZ_BLOCK, FORMAT);
+	BZIP2_IS(BZ_BLOCK "some bytes" BZ_EMPTY, FORMAT);
+	BZIP2_IS(BZ_BLOCK "some bytes BZh01AY&SY BZh91AY&S", 0);
+	BZIP2_IS("a text about " BZ_BLOCK BZ_BLOCK, 0);
+	BZIP2_IS("B", 0);
+}
+
 // In the large form: `large` is where the record says that the large one is, of 90.
 static void ends_large_at(
 	uint64_t large, uint64_t from, uint64_t size, uint32_t small, uint32_t reasons)
@@ -280,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup(a_zip_with_a_method_that_the_engine_lacks, begin),
 		cmocka_unit_test_setup(a_zip_with_two_catalogues, begin),
 		cmocka_unit_test_setup(a_large_zip_with_two_catalogues, begin),
+		cmocka_unit_test_setup(bzip2_of_several_streams, begin),
 		cmocka_unit_test_setup(layers_of_a_member_do_not_stand_for_others, begin),
 		cmocka_unit_test_setup(archives_in_archives, begin),
 		cmocka_unit_test_setup(an_archive_in_a_program, begin),
