@@ -132,6 +132,42 @@ static uint64_t zip_catalogue_end(const uint8_t *bytes, const uint8_t *end)
 	return large;
 }
 
+#define ZIP_ENTRY       46 // bytes of an entry of the catalogue, without its texts
+#define ZIP_HEADER      30 // ... of a member's own header
+#define ZIP_SIZE_BEHIND 8u // flag: what the header says of sizes counts for nothing
+
+// The engine unpacks by a member's header, programs by its entry.
+static bool zip_header_fits(const uint8_t *entry, const uint8_t *header)
+{
+	uint64_t packed = number(header + 18, 4);
+
+	if (number(header + 8, 2) != number(entry + 10, 2) || (header[6] ^ entry[8]) & 1)
+		return false; // method; encrypted
+	return header[6] & ZIP_SIZE_BEHIND || packed == ZIP64_ELSEWHERE ||
+	       packed == number(entry + 20, 4);
+}
+
+static bool zip_headers_fit(const uint8_t *bytes, uint64_t from, uint64_t until)
+{
+	while (until - from >= ZIP_ENTRY) {
+		const uint8_t *entry = bytes + from;
+		uint64_t texts =
+			number(entry + 28, 2) + number(entry + 30, 2) + number(entry + 32, 2);
+		uint64_t at = number(entry + 42, 4);
+
+		if (memcmp(entry, "PK\1\2", ZIP_MARK_LEN) != 0)
+			return true; // the engine's matter
+		if (at != ZIP64_ELSEWHERE && at + ZIP_HEADER <= until &&
+			!memcmp(bytes + at, "PK\3\4", ZIP_MARK_LEN) &&
+			!zip_header_fits(entry, bytes + at))
+			return false;
+		if (texts > until - from - ZIP_ENTRY)
+			return true;
+		from += ZIP_ENTRY + texts;
+	}
+	return true;
+}
+
 // The engine goes where the record says that the catalogue is; programs look before the record, and
 // bytes may stand ahead of the archive for them. Where that is not the same they unpack other
 // members than the engine, which is silent about a catalogue that it does not find.
@@ -148,8 +184,8 @@ static bool zip_has_two_readings(const uint8_t *bytes, size_t n)
 		return true;
 	if (catalogue < (uint64_t)(end - bytes) &&
 		(size == ZIP64_ELSEWHERE || from == ZIP64_ELSEWHERE))
-		return false;
-	return from + size != catalogue;
+		return !zip_headers_fit(bytes, number(bytes + catalogue + 48, 8), catalogue);
+	return from + size != catalogue || !zip_headers_fit(bytes, from, catalogue);
 }
 
 // ---- bzip2: streams one behind the other are one file to programs ----

@@ -106,6 +106,37 @@ static void a_zip_with_two_catalogues(void **state)
 	ends_at(0, 0, 0, 0, 0);
 }
 
+// A header and its entry: each has a method, flags, and how many bytes are packed.
+static void member_is(uint8_t method, uint8_t flags, uint8_t packed, uint8_t entry_method,
+	uint8_t entry_flags, uint8_t entry_packed, uint32_t reasons)
+{
+	uint8_t bytes[40 + 46 + 22] = "PK\3\4", *entry = bytes + 40, *end = entry + 46;
+
+	bytes[6] = flags;
+	bytes[8] = method;
+	bytes[18] = packed;
+	memcpy(entry, "PK\1\2", 4);
+	entry[8] = entry_flags;
+	entry[10] = entry_method;
+	entry[20] = entry_packed;
+	memcpy(end, "PK\5\6", 4);
+	end[12] = 46;
+	end[16] = 40;
+	begin(NULL);
+	layer("CL_TYPE_ZIP", 0, (const char *)bytes, sizeof(bytes));
+	expect(reasons);
+}
+
+static void a_zip_whose_headers_contradict(void **state)
+{
+	(void)state;
+	member_is(8, 0, 9, 8, 0, 9, 0);
+	member_is(8, 8, 0, 8, 8, 9, 0); // the size stands behind it
+	member_is(0, 0, 9, 8, 0, 9, FORMAT);
+	member_is(8, 0, 5, 8, 0, 9, FORMAT);
+	member_is(8, 1, 9, 8, 0, 9, FORMAT);
+}
+
 #define BZ_BLOCK "BZh91AY&SY"
 #define BZ_EMPTY "BZh1\x17rE8P\x90\0\0\0\0"
 
@@ -305,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup(a_zip_with_a_method_that_the_engine_lacks, begin),
 		cmocka_unit_test_setup(a_zip_with_two_catalogues, begin),
 		cmocka_unit_test_setup(a_large_zip_with_two_catalogues, begin),
+		cmocka_unit_test_setup(a_zip_whose_headers_contradict, begin),
 		cmocka_unit_test_setup(bzip2_of_several_streams, begin),
 		cmocka_unit_test_setup(layers_of_a_member_do_not_stand_for_others, begin),
 		cmocka_unit_test_setup(archives_in_archives, begin),
