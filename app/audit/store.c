@@ -18,7 +18,7 @@
 
 static int open_folder(struct store *store, const char *folder)
 {
-	if (mkdir(folder, 0750) != 0 && errno != EEXIST && errno != EROFS)
+	if (mkdir(folder, store->limits.owner_only ? 0700 : 0750) != 0 && errno != EEXIST && errno != EROFS)
 		return -errno;
 	store->folder =
 		open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | directory_follow_flag(folder));
@@ -76,8 +76,7 @@ void store_look(const struct store *store, struct store_counters *out)
 	*out = store->counters;
 }
 
-// What it has on the disk goes; digests go on.
-static void drop_tmp(struct store_file *file)
+void store_drop_tmp(struct store_file *file)
 {
 	char name[STORE_NAME_MAX];
 
@@ -107,7 +106,7 @@ static int fail_file(struct store_file *file, int rc)
 		else
 			store_fail(file->store, rc);
 	}
-	drop_tmp(file);
+	store_drop_tmp(file);
 	return rc;
 }
 
@@ -174,7 +173,7 @@ static void free_file(struct store_file *file)
 
 void store_abort(struct store_file *file)
 {
-	drop_tmp(file);
+	store_drop_tmp(file);
 	free_file(file);
 }
 
@@ -319,7 +318,7 @@ static int place(struct store_file *file, uint64_t now_s, struct store_result *r
 	store_place_name(result->digests.sha256, name);
 	result->duplicate = is_there(store, name, result->size, now_s);
 	if (result->duplicate) {
-		drop_tmp(file);
+		store_drop_tmp(file);
 		(void)newest_entry(store, sha256, now_s);
 		store->counters.duplicates++;
 	} else {
@@ -337,27 +336,42 @@ static int place(struct store_file *file, uint64_t now_s, struct store_result *r
 	return 0;
 }
 
-void store_end(struct store_file *file, enum store_state state, uint64_t now_s,
-	struct store_result *result)
+// What came, and its digests.
+static void close_digests(
+	struct store_file *file, enum store_state state, struct store_result *result)
 {
-	int rc = 0;
-
 	*result = (struct store_result){.state = state};
 	result->size = ranges_end(&file->ranges);
 	result->gaps = file->unknown || file->ranges.bytes != result->size;
 	if (file->fd >= 0) {
-		rc = digest_rest(file, result->size);
+		int rc = digest_rest(file, result->size);
 		if (rc < 0)
 			fail_file(file, rc);
 	}
 	result->digested = file->digested == result->size && !file->unknown;
 	if (result->digested)
 		file_digest_end(file->digest, &result->digests);
+}
+
+void store_end(struct store_file *file, enum store_state state, uint64_t now_s,
+	struct store_result *result)
+{
+	close_digests(file, state, result);
 	if (file->fd >= 0 && state != STORE_ERROR) {
-		rc = place(file, now_s, result);
+		int rc = place(file, now_s, result);
 		if (rc < 0)
 			fail_file(file, rc);
 	}
+	result->error = file->error;
+	store_abort(file);
+}
+
+void store_end_infected(struct store_file *file, enum store_state state, uint64_t now_s,
+	struct store *quarantine, struct store_result *result)
+{
+	close_digests(file, state, result);
+	if (result->digested && state != STORE_ERROR)
+		store_withdraw(file, quarantine, now_s, result);
 	result->error = file->error;
 	store_abort(file);
 }
@@ -407,7 +421,8 @@ int store_note(struct store *store, const struct store_result *result, uint64_t 
 	char name[STORE_NAME_MAX];
 	uint8_t sha256[32];
 
-	if (!result->stored || !store_hash_read(result->digests.sha256, sha256))
+	if (!(result->stored || result->quarantined) ||
+		!store_hash_read(result->digests.sha256, sha256))
 		return -EINVAL;
 	if (!charge_note(store, sha256, length)) {
 		store->counters.refused++;

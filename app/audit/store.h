@@ -33,6 +33,7 @@ struct store_limits {
 	uint64_t age_s;      // since the last transfer of a file
 	unsigned open_files; // further ones are only digested
 	enum store_full full;
+	bool owner_only; // files 0600, folders 0700; else 0640 and 0750
 };
 
 struct store_counters {
@@ -41,6 +42,8 @@ struct store_counters {
 	uint64_t sidecars;
 	uint64_t evicted, aged;
 	uint64_t refused;       // files that a limit kept out
+	uint64_t quarantined;   // infected files whose copy went to quarantine
+	uint64_t removed;       // infected files whose copy is gone
 	uint64_t errors;        // files that the disk cost, sidecars, and removals that failed
 	uint64_t used_bytes;    // rising until the walk is over
 	uint64_t used_files;    // likewise
@@ -65,11 +68,12 @@ struct store_result {
 	bool digested; // else `digests` are empty: what came out of order was not stored
 	bool stored;
 	bool duplicate; // and was stored before
+	bool quarantined; // not stored, but in the quarantine
 	// Why it is not stored: ENOSPC, EFBIG, EDQUOT (a limit), EMFILE ...; 0: it is, or there is
 	// no folder, or its state is ERROR.
 	int error;
 	struct file_digests digests;
-	char path[68]; // below the folder; "": not stored
+	char path[68]; // below the folder, of the quarantine if it is there; "": nowhere
 };
 
 // `folder` is made if it is not there; NULL: only digests. It may be read-only: then nothing is
@@ -90,12 +94,17 @@ struct store_file *store_begin(struct store *store);
 // Bytes of the file, in any order, also again; of bytes that are digested already the first ones
 // stay. 0, or -errno: it will not be stored; what comes in order is digested all the same.
 int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t length);
-// Both end the life of `file`.
+// These three end the life of `file`.
 void store_end(struct store_file *file, enum store_state state, uint64_t now_s,
 	struct store_result *result);
+// As store_end of a file in which something was found: the store keeps no copy of it, nor one that
+// came earlier with the same bytes, with its sidecars. `quarantine` has it then; where that is
+// NULL, or has no room, nobody. What could not be removed is `stored`, and counted as an error.
+void store_end_infected(struct store_file *file, enum store_state state, uint64_t now_s,
+	struct store *quarantine, struct store_result *result);
 void store_abort(struct store_file *file);
-// The sidecar of a transfer that was stored: `json` as it is. Time and id together are its name. 0
-// or -errno, which is counted.
+// The sidecar of a transfer that `store` has, be it the quarantine: `json` as it is. Time and id
+// together are its name. 0 or -errno, which is counted.
 int store_note(struct store *store, const struct store_result *result, uint64_t now_s, uint64_t id,
 	const char *json, size_t length);
 

@@ -64,13 +64,14 @@ static int folder_of(const struct store *store, const char *name, bool make, con
 	int fd = store_open_folder(store, folder);
 	if (fd != -ENOENT || !make)
 		return fd;
-	if (mkdirat(store->folder, folder, 0750) != 0 && errno != EEXIST)
+	if (mkdirat(store->folder, folder, store->limits.owner_only ? 0700 : 0750) != 0 && errno != EEXIST)
 		return -errno;
 	return store_open_folder(store, folder);
 }
 
 int store_tmp_create(struct store *store, uint64_t *number)
 {
+	mode_t mode = store->limits.owner_only ? 0600 : 0640;
 	char name[STORE_NAME_MAX];
 	const char *last;
 	int fd;
@@ -81,7 +82,7 @@ int store_tmp_create(struct store *store, uint64_t *number)
 		int folder = folder_of(store, name, true, &last);
 		if (folder < 0)
 			return folder;
-		fd = openat(folder, last, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+		fd = openat(folder, last, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 		int rc = fd < 0 ? -errno : fd;
 		close(folder);
 		fd = rc;
@@ -106,6 +107,19 @@ int store_move(struct store *store, uint64_t tmp, const char *name)
 		rc = -errno;
 	if (from_folder >= 0)
 		close(from_folder);
+	close(folder);
+	return rc;
+}
+
+int store_open_file(const struct store *store, const char *name)
+{
+	const char *last;
+	int folder = folder_of(store, name, false, &last);
+
+	if (folder < 0)
+		return folder;
+	int fd = openat(folder, last, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int rc = fd < 0 ? -errno : fd;
 	close(folder);
 	return rc;
 }

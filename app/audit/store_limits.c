@@ -8,6 +8,15 @@ void store_release(struct store *store, uint64_t bytes, uint64_t files)
 	store->counters.used_files -= files;
 }
 
+void store_forget(struct store *store, uint32_t number)
+{
+	const struct store_entry *entry = &store->index.entries[number];
+
+	store_release(store, entry->file_bytes + entry->side_bytes,
+		entry->sidecars + (entry->has_file ? 1u : 0u));
+	store_index_remove(&store->index, number);
+}
+
 int store_evict(struct store *store)
 {
 	struct store_index *index = &store->index;
@@ -20,9 +29,7 @@ int store_evict(struct store *store)
 		store_index_touch(index, oldest, entry->time_s);
 		return rc;
 	}
-	store_release(store, entry->file_bytes + entry->side_bytes,
-		entry->sidecars + (entry->has_file ? 1u : 0u));
-	store_index_remove(index, oldest);
+	store_forget(store, oldest);
 	return 0;
 }
 

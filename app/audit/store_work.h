@@ -39,6 +39,14 @@ struct store_file {
 	int error;
 };
 
+// store.c
+// What `file` has on the disk goes; digests go on.
+void store_drop_tmp(struct store_file *file);
+
+// store_infected.c: what the store has of a file, by the digests of `result`, goes.
+void store_withdraw(struct store_file *file, struct store *quarantine, uint64_t now_s,
+	struct store_result *result);
+
 // store_folder.c: names and files below the folder. 0 or -errno.
 void store_tmp_name(uint64_t number, char out[STORE_NAME_MAX]);      // tmp/...
 void store_place_name(const char *sha256, char out[STORE_NAME_MAX]); // ab/ab...
@@ -49,6 +57,8 @@ int store_move(struct store *store, uint64_t tmp, const char *name);
 // Opened below the folder, no links; -errno.
 int store_open_folder(const struct store *store, const char *name);
 int store_remove_tmp_files(struct store *store);
+// For reading; -errno.
+int store_open_file(const struct store *store, const char *name);
 // The file of that hash, and its sidecars if there are any.
 int store_unlink(struct store *store, const uint8_t sha256[32], bool sidecars);
 // 64 digits as 32 bytes.
@@ -59,6 +69,8 @@ void store_fail(struct store *store, int rc); // counts an error
 // Takes it from what the limits allow, evicting if that is the rule; false: there is none, counted.
 bool store_charge(struct store *store, uint64_t bytes, uint64_t files);
 void store_release(struct store *store, uint64_t bytes, uint64_t files);
+// What an entry has of the limits is free, and its number, too.
+void store_forget(struct store *store, uint32_t number);
 // Removes the oldest; -errno: that failed, it is the newest now.
 int store_evict(struct store *store);
 
