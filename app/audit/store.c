@@ -18,7 +18,8 @@
 
 static int open_folder(struct store *store, const char *folder)
 {
-	if (mkdir(folder, store->limits.owner_only ? 0700 : 0750) != 0 && errno != EEXIST && errno != EROFS)
+	if (mkdir(folder, store->limits.owner_only ? 0700 : 0750) != 0 && errno != EEXIST &&
+		errno != EROFS)
 		return -errno;
 	store->folder =
 		open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | directory_follow_flag(folder));

@@ -67,7 +67,7 @@ struct store_result {
 	bool gaps;     // bytes before it did not come; they are stored and digested as zeros
 	bool digested; // else `digests` are empty: what came out of order was not stored
 	bool stored;
-	bool duplicate; // and was stored before
+	bool duplicate;   // and was stored before
 	bool quarantined; // not stored, but in the quarantine
 	// Why it is not stored: ENOSPC, EFBIG, EDQUOT (a limit), EMFILE ...; 0: it is, or there is
 	// no folder, or its state is ERROR.

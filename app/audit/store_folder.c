@@ -64,7 +64,8 @@ static int folder_of(const struct store *store, const char *name, bool make, con
 	int fd = store_open_folder(store, folder);
 	if (fd != -ENOENT || !make)
 		return fd;
-	if (mkdirat(store->folder, folder, store->limits.owner_only ? 0700 : 0750) != 0 && errno != EEXIST)
+	if (mkdirat(store->folder, folder, store->limits.owner_only ? 0700 : 0750) != 0 &&
+		errno != EEXIST)
 		return -errno;
 	return store_open_folder(store, folder);
 }

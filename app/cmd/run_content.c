@@ -37,6 +37,12 @@ int run_content_begin(
 			.age_s = (uint64_t)gateway->content.store_days * DAY_S,
 			.open_files = OPEN_FILES,
 			.full = gateway->content.store_full},
+		.quarantine = gateway->paths.quarantine,
+		.quarantined = {.bytes = (uint64_t)gateway->content.quarantine_mb << 20,
+			.files = gateway->content.store_files,
+			.age_s = (uint64_t)gateway->content.store_days * DAY_S,
+			.full = gateway->content.store_full,
+			.owner_only = true},
 		.log = {.path = gateway->paths.audit,
 			.software = "sluice " BUILD_VERSION,
 			.file_bytes = LOG_FILE_BYTES,
@@ -94,7 +100,7 @@ bool run_content_end(struct control_context *context)
 		return true;
 	if (!content_reader_stop(reader, END_MS)) {
 		content_reader_look(reader, &counters);
-		log_error("audit: the disk of paths.audit or paths.files hangs: what came after "
+		log_error("audit: a disk (paths.audit, files, quarantine) hangs: what came after "
 			  "record %" PRIu64 " is lost",
 			counters.head_seq);
 		return false;

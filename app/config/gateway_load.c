@@ -355,6 +355,23 @@ static void check_http(const struct json_doc *doc, const struct gateway *gateway
 			"\"%.64s\" is not a full path: begin it with /", gateway->http.token_file);
 }
 
+// What is locked away is the copy of a stored file.
+static void check_quarantine(const struct json_doc *doc, const struct gateway *gateway)
+{
+	const char *quarantine = gateway->paths.quarantine;
+
+	if (!quarantine)
+		return;
+	if (!gateway->paths.files)
+		config_error_add(doc->errors, doc->file, "$.paths.quarantine",
+			"no file is stored that could go there: name \"files\", too, or set it to "
+			"null");
+	else if (strcmp(quarantine, gateway->paths.files) == 0)
+		config_error_add(doc->errors, doc->file, "$.paths.quarantine",
+			"\"%.64s\" has the stored files (\"files\"): name another folder",
+			quarantine);
+}
+
 // No shell and no PATH stand between us and the command.
 static void check_hook(const struct json_doc *doc, const struct gateway *gateway)
 {
@@ -390,6 +407,7 @@ static int gateway_read(const struct json_doc *doc, struct gateway **out)
 	check_pairs(doc, gateway);
 	check_http(doc, gateway);
 	gateway_check_scan(doc, gateway);
+	check_quarantine(doc, gateway);
 	check_hook(doc, gateway);
 	if (doc->errors->n + doc->errors->dropped != before) {
 		gateway_free(gateway);

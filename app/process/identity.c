@@ -237,6 +237,8 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 		// they are there before the sandbox names them
 		if (gateway->paths.files)
 			directory_make(gateway->paths.files);
+		if (gateway->paths.quarantine)
+			directory_make(gateway->paths.quarantine);
 		if (gateway->paths.evidence)
 			directory_make(gateway->paths.evidence);
 		if (gateway->paths.audit)
@@ -255,6 +257,7 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 	folder(identity, gateway->paths.cache);
 	folder(identity, gateway->paths.state);
 	folder(identity, gateway->paths.files);
+	folder(identity, gateway->paths.quarantine);
 	folder(identity, gateway->paths.evidence);
 	if (gateway->paths.audit)
 		folder_for(identity, gateway->paths.audit);

@@ -73,6 +73,9 @@ void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const 
 	sandbox_add(sandbox, gateway->paths.files, true);
 	if (gateway->paths.files) // a file moves to its digest's folder when it is whole
 		sandbox->paths[sandbox->n_paths - 1].moves = true;
+	sandbox_add(sandbox, gateway->paths.quarantine, true);
+	if (gateway->paths.quarantine) // likewise
+		sandbox->paths[sandbox->n_paths - 1].moves = true;
 	sandbox_add(sandbox, gateway->paths.evidence, true);
 	if (gateway->paths.audit)
 		sandbox_add_folder(sandbox, gateway->paths.audit, true);

@@ -30,8 +30,13 @@ def show(options):
         if "error" in log:
             pairs.append(("trouble", log["error"]))
     pairs.append(("stored", "%s in all, %d new, %d again" % (view.counted(store["files"], "file"), store["stored"], store["duplicates"])))
-    pairs.append(("removed", "%d for room, %d by age" % (store["evicted"], store["aged"])))
+    pairs.append(("removed", "%d for room, %d by age, %d infected" % (store["evicted"], store["aged"], store["removed"])))
     pairs.append(("not stored", "%d for room, %d by errors" % (store["refused"], store["errors"])))
+    if "quarantine" in message:
+        quarantine = message["quarantine"]
+        pairs.append(("quarantine", "%s, %d came, %d removed for room, %d by age, %d found no room, %s" % (
+            view.counted(quarantine["files"], "file"), store["quarantined"], quarantine["evicted"], quarantine["aged"], quarantine["refused"],
+            view.counted(quarantine["errors"], "error"))))
     if "evidence" in message:
         evidence = message["evidence"]
         pairs.append(("evidence", "%s written, %d removed for room, %s" % (

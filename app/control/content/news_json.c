@@ -155,6 +155,8 @@ void news_put_fileinfo(const struct content_record *began, const struct content_
 		json_out_string(out, "sha256", result->digests.sha256);
 	}
 	json_out_bool(out, "stored", result && result->stored);
+	if (result && result->quarantined)
+		json_out_bool(out, "quarantined", true);
 	put_av(&ended->av, out);
 	if (!whole)
 		json_out_bool(out, "whole", false);

@@ -47,6 +47,7 @@ struct content_reader {
 	struct content_reader_options options;
 	struct dataplane *dp;
 	struct store *store;
+	struct store *quarantine;    // NULL: none
 	struct audit_log *log;       // NULL: none
 	struct incidents *incidents; // the same
 	uint64_t incidents_told;
@@ -92,6 +93,9 @@ int content_reader_new(const struct content_reader_options *options, struct data
 	if (!reader->news || !reader->lines || !reader->recent)
 		goto failed;
 	rc = store_open(options->folder, &options->store, &reader->store, err, err_len);
+	if (!rc && options->quarantine)
+		rc = store_open(options->quarantine, &options->quarantined, &reader->quarantine,
+			err, err_len);
 	if (!rc && options->log.path)
 		rc = audit_log_open(&options->log, wall_us, &reader->log, err, err_len);
 	if (!rc && options->evidence)
@@ -246,18 +250,30 @@ static void note(struct content_reader *reader, const struct store_result *resul
 	json_out_raw(&out, "fileinfo", fileinfo->start, json_out_length(fileinfo));
 	json_out_close(&out, '}');
 	if (!out.full)
-		store_note(reader->store, result, wall_s, ++reader->ids, out.start,
-			json_out_length(&out));
+		store_note(result->quarantined ? reader->quarantine : reader->store, result, wall_s,
+			++reader->ids, out.start, json_out_length(&out));
 }
 
-static void end(struct content_reader *reader, unsigned lcore, const struct content_record *record,
-	uint64_t wall_us)
+// The store has it, the quarantine, or nobody: the record that ends a file has its last verdict.
+static void end_stored(struct content_reader *reader, struct store_file *stored,
+	const struct content_record *record, uint64_t wall_s, struct store_result *result)
 {
 	static const enum store_state states[] = {
 		[CONTENT_END_CLOSED] = STORE_CLOSED,
 		[CONTENT_END_TRUNCATED] = STORE_TRUNCATED,
 		[CONTENT_END_ERROR] = STORE_ERROR,
 	};
+	enum store_state state = record->lost ? STORE_ERROR : states[record->end];
+
+	if (record->av.known && record->av.value == SCAN_INFECTED)
+		store_end_infected(stored, state, wall_s, reader->quarantine, result);
+	else
+		store_end(stored, state, wall_s, result);
+}
+
+static void end(struct content_reader *reader, unsigned lcore, const struct content_record *record,
+	uint64_t wall_us)
+{
 	struct open_file **at = place_of(reader, lcore, record->file), *file = *at;
 	struct store_result result = {0};
 	struct content_item item;
@@ -269,11 +285,8 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 
 	*at = file->next;
 	reader->n_open--;
-	if (file->stored) {
-		enum store_state state = record->lost ? STORE_ERROR : states[record->end];
-
-		store_end(file->stored, state, wall_us / 1000000, &result);
-	}
+	if (file->stored)
+		end_stored(reader, file->stored, record, wall_us / 1000000, &result);
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
 	news_put_fileinfo(file->record, record, file->stored ? &result : NULL, &redact, &json);
 	content_item_end(file->record, record, file->stored ? &result : NULL, &item);
@@ -281,7 +294,7 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 	file->stored = NULL;
 	file->record->event.now_ns = record->at; // when it ended
 	file->record->event.type = EVENT_FILEINFO;
-	if (result.stored && !json.full)
+	if ((result.stored || result.quarantined) && !json.full)
 		note(reader, &result, &file->record->event, &json, wall_us / 1000000);
 	if (record->rule_uid)
 		file->record->event.rule_uid = record->rule_uid; // of the verdict at last
@@ -422,6 +435,8 @@ static void publish(struct content_reader *reader, unsigned records)
 		counters->unread += use.lost;
 	}
 	store_look(reader->store, &counters->store);
+	if (reader->quarantine)
+		store_look(reader->quarantine, &counters->quarantine);
 	if (reader->incidents)
 		incidents_look(reader->incidents, &counters->evidence);
 	if (reader->log) {
@@ -456,6 +471,8 @@ unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us)
 	for (unsigned i = 0; i < reader->dp->n_lcores; i++)
 		n += poll_lcore(reader, i, wall_us);
 	store_step(reader->store, wall_us / 1000000, STORE_WORK);
+	if (reader->quarantine)
+		store_step(reader->quarantine, wall_us / 1000000, STORE_WORK);
 	n += write_lines(reader, wall_us);
 	tell_lcores(reader);
 	publish(reader, n);
@@ -535,8 +552,8 @@ void content_reader_free(struct content_reader *reader)
 	rte_ring_free(reader->lines);
 	if (reader->log)
 		audit_log_close(reader->log, wall_us_now());
-	if (reader->store)
-		store_close(reader->store);
+	store_close(reader->store);
+	store_close(reader->quarantine);
 	content_recent_free(reader->recent);
 	pthread_mutex_destroy(&reader->lock);
 	free(reader);

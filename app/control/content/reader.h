@@ -24,6 +24,8 @@ struct sink;
 struct content_reader_options {
 	const char *folder; // of stored files; NULL: they are only digested
 	struct store_limits store;
+	const char *quarantine; // of stored files that are infected; NULL: they are removed
+	struct store_limits quarantined;
 	struct audit_log_options log; // path NULL: there is none
 	const char *evidence;         // folder for packets of incidents; NULL: none
 	uint64_t evidence_bytes;      // that they may take; 0: no limit
@@ -69,11 +71,11 @@ unsigned content_news_drain(struct content_reader *reader, struct sink *sink);
 struct content_recent *content_reader_recent(struct content_reader *reader);
 
 struct content_reader_counters {
-	uint64_t offered;                  // by the lcores: files, ends and messages
-	uint64_t unread;                   // of these, those that found no room on their way
-	uint64_t records, files, messages; // read; `records` with those of bytes
-	uint64_t lost;                     // news and lines that found no room or memory
-	struct store_counters store;
+	uint64_t offered;                        // by the lcores: files, ends and messages
+	uint64_t unread;                         // of these, those that found no room on their way
+	uint64_t records, files, messages;       // read; `records` with those of bytes
+	uint64_t lost;                           // news and lines that found no room or memory
+	struct store_counters store, quarantine; // `quarantine`: zeros without a folder
 	struct audit_log_counters log;
 	struct packet_folder_counters evidence;
 	uint64_t head_seq;

@@ -79,6 +79,7 @@ void content_item_end(const struct content_record *began, const struct content_r
 	item->end = ended->end;
 	item->type = ended->file_type;
 	item->stored = result && result->stored;
+	item->quarantined = result && result->quarantined;
 	item->av = ended->av;
 	item->has_sha256 = result && result->digested && !ended->lost;
 	if (item->has_sha256)

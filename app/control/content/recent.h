@@ -30,7 +30,7 @@ struct content_item {
 	uint8_t end;           // enum content_end
 	uint8_t half, action, mode;
 	bool refused; // by an entry of a rule that is in force
-	bool elsewhere, partial, stored, goes_on, has_sha256;
+	bool elsewhere, partial, stored, quarantined, goes_on, has_sha256;
 	char sha256[65];
 	struct scan_result av;             // at its end
 	struct recent_text name, from, to; // a file's: name, user, host

@@ -54,6 +54,8 @@ static void put_transfer(json_t **object, const struct content_item *item, bool 
 	if (item->not_recorded)
 		put_number(object, "not_recorded", item->not_recorded & INT64_MAX);
 	put_bool(object, "stored", item->stored);
+	if (item->quarantined)
+		put_bool(object, "quarantined", true);
 	if (item->has_sha256 && names)
 		put_text(object, "sha256", item->sha256);
 }

@@ -178,6 +178,22 @@ static void put_store(struct metrics *m, const struct store_counters *store)
 		"files that a limit kept out of the store");
 	put_one(m, "sluice_store_errors", METRIC_COUNTER, store->errors,
 		"files that the disk kept out, and removals that failed");
+	put_one(m, "sluice_store_files_quarantined", METRIC_COUNTER, store->quarantined,
+		"infected files whose stored copy went to quarantine");
+	put_one(m, "sluice_store_files_removed", METRIC_COUNTER, store->removed,
+		"infected files whose stored copy was removed");
+}
+
+static void put_quarantine(struct metrics *m, const struct store_counters *quarantine)
+{
+	put_one(m, "sluice_quarantine_used_bytes", METRIC_GAUGE, quarantine->used_bytes,
+		"bytes that files in quarantine take");
+	put_one(m, "sluice_quarantine_files_evicted", METRIC_COUNTER, quarantine->evicted,
+		"files in quarantine that had to make room for newer ones");
+	put_one(m, "sluice_quarantine_files_refused", METRIC_COUNTER, quarantine->refused,
+		"infected files that a limit kept out of quarantine");
+	put_one(m, "sluice_quarantine_errors", METRIC_COUNTER, quarantine->errors,
+		"infected files that the disk kept out of quarantine, and removals that failed");
 }
 
 static void put_http(struct metrics *m, const struct http_site *site)
@@ -252,6 +268,7 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	put_one(m, "sluice_audit_records_lost", METRIC_COUNTER, content.log.lost,
 		"records that the audit log lacks: no room on their way, or its disk");
 	put_store(m, &content.store);
+	put_quarantine(m, &content.quarantine);
 	struct sink_stuck stuck;
 	put_one(m, "sluice_events_stuck", METRIC_GAUGE,
 		context->sink && sink_is_stuck(context->sink, &stuck),

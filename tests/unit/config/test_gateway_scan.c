@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of the engine clamav: what they are when absent, that each is read and bounded, and that
-// each needs a restart.
+// each needs a restart. Where infected files go.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -95,12 +95,30 @@ static void bounds(void **state)
 		assert_null(with(bad[i]));
 }
 
+// A folder of its own, for copies of what is stored.
+static void quarantine(void **state)
+{
+	struct gateway *gateway = with("paths={\"files\":\"/f\",\"quarantine\":\"/q\"}");
+
+	(void)state;
+	assert_non_null(gateway);
+	assert_string_equal(gateway->paths.quarantine, "/q");
+	assert_int_equal(gateway->content.quarantine_mb, 1024);
+	gateway_free(gateway);
+	assert_null(with("paths.quarantine=/q"));
+	assert_null(with("paths={\"files\":\"/f\",\"quarantine\":\"/f\"}"));
+	gateway = with(NULL);
+	assert_null(gateway->paths.quarantine);
+	gateway_free(gateway);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(each_is_read_and_needs_a_restart),
 		cmocka_unit_test(bounds),
+		cmocka_unit_test(quarantine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

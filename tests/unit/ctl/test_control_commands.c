@@ -49,7 +49,8 @@ static void simple_commands(void **state)
 static void the_audit_log_is_summed(void **state)
 {
 	char path[] = "/var/log/audit.log";
-	const struct gateway gateway = {.paths = {.audit = path, .evidence = path}};
+	const struct gateway gateway = {
+		.paths = {.audit = path, .evidence = path, .quarantine = path}};
 	struct world w;
 	json_t *reply, *log;
 
@@ -58,7 +59,8 @@ static void the_audit_log_is_summed(void **state)
 	asks_nok(&w, "{\"command\":\"audit-show\"}", "nothing reads");
 	fake_content_counters = (struct content_reader_counters){.offered = 100,
 		.log = {.records = 70, .lost = 20, .error = ENOSPC},
-		.store = {.stored = 5, .refused = 3},
+		.store = {.stored = 5, .refused = 3, .quarantined = 8, .removed = 9},
+		.quarantine = {.used_files = 6, .refused = 7},
 		.evidence = {.written = 4, .removed = 2},
 		.head_seq = 73,
 		.head = "f00d"};
@@ -67,6 +69,9 @@ static void the_audit_log_is_summed(void **state)
 	assert_null(json_object_get(message(reply), "log"));
 	assert_int_equal(number(json_object_get(message(reply), "store"), "stored"), 5);
 	assert_int_equal(number(json_object_get(message(reply), "store"), "refused"), 3);
+	assert_int_equal(number(json_object_get(message(reply), "store"), "quarantined"), 8);
+	assert_int_equal(number(json_object_get(message(reply), "store"), "removed"), 9);
+	assert_null(json_object_get(message(reply), "quarantine")); // without a gateway.json
 	json_decref(reply);
 	w.context.gateway = &gateway;
 	reply = ask(&w, "{\"command\":\"audit-show\"}");
@@ -78,6 +83,8 @@ static void the_audit_log_is_summed(void **state)
 	assert_int_equal(number(log, "written"), 70);
 	assert_int_equal(number(log, "lost"), 20);
 	assert_int_equal(number(log, "waiting"), 10);
+	assert_int_equal(number(json_object_get(message(reply), "quarantine"), "files"), 6);
+	assert_int_equal(number(json_object_get(message(reply), "quarantine"), "refused"), 7);
 	assert_int_equal(number(json_object_get(message(reply), "evidence"), "written"), 4);
 	assert_int_equal(number(json_object_get(message(reply), "evidence"), "removed"), 2);
 	json_decref(reply);

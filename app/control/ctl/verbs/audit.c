@@ -38,8 +38,25 @@ static json_t *store_json(const struct store_counters *store)
 	put_number(&message, "aged", store->aged);
 	put_number(&message, "refused", store->refused);
 	put_number(&message, "errors", store->errors);
+	put_number(&message, "quarantined", store->quarantined);
+	put_number(&message, "removed", store->removed);
 	if (store->error)
 		put_text(&message, "error", strerror(store->error));
+	return message;
+}
+
+static json_t *quarantine_json(const struct store_counters *quarantine)
+{
+	json_t *message = json_object();
+
+	put_number(&message, "files", quarantine->used_files);
+	put_number(&message, "bytes", quarantine->used_bytes);
+	put_number(&message, "evicted", quarantine->evicted);
+	put_number(&message, "aged", quarantine->aged);
+	put_number(&message, "refused", quarantine->refused);
+	put_number(&message, "errors", quarantine->errors);
+	if (quarantine->error)
+		put_text(&message, "error", strerror(quarantine->error));
 	return message;
 }
 
@@ -79,6 +96,8 @@ COMMAND(audit_show, "audit-show", "", "the head of the audit log, and what it la
 		put_json(&message, "log", log);
 	}
 	put_json(&message, "store", store_json(&counters.store));
+	if (gateway && gateway->paths.quarantine)
+		put_json(&message, "quarantine", quarantine_json(&counters.quarantine));
 	if (gateway && gateway->paths.evidence)
 		put_json(&message, "evidence", evidence_json(&counters.evidence));
 	request_ok(request, message);

@@ -58,6 +58,8 @@ static void put_content(json_t **message, const struct control_context *context)
 	put_number(&store, "evicted", counters.store.evicted + counters.store.aged);
 	put_number(&store, "refused", counters.store.refused);
 	put_number(&store, "errors", counters.store.errors);
+	put_number(&store, "quarantined", counters.store.quarantined);
+	put_number(&store, "removed", counters.store.removed);
 	put_number(&store, "used_files", counters.store.used_files);
 	put_number(&store, "used_bytes", counters.store.used_bytes);
 	put_json(&object, "store", store);
