@@ -389,7 +389,7 @@ static void verdict(struct rig_parent *parent, uint8_t x, uint8_t y)
 	if (message.value == SCAN_INFECTED || y & 32)
 		scan_wire_text(message.name, sizeof(message.name), "Eicar-Test");
 	if (x & 128)
-		message.zero[y % 6] = y;
+		message.zero[y % sizeof(message.zero)] = y;
 	if (fd >= 0 || note_said(parent, &message, sizeof(message)))
 		send_with(parent->file, &message, sizeof(message), &fd, fd >= 0);
 	shut(&fd);

@@ -98,7 +98,7 @@ timeout.__name__ = "time-out (seconds)"
 SYNONYMS = {"flows": "flow list", "connections": "flow list", "sessions": "flow list", "rules": "policy show",
             "status": "stats", "counters": "stats", "block": "cache add", "unblock": "cache del", "ban": "cache add",
             "kill": "flow reset", "why": "explain", "watch": "top", "monitor": "top",
-            "load": "policy reload", "config": "policy show", "ls": "flow list"}
+            "load": "policy reload", "reload": "policy reload", "config": "policy show", "ls": "flow list"}
 VERBS = {"rm": "del", "remove": "del", "delete": "del", "ls": "list", "get": "show", "print": "show", "clear": "flush",
          "load": "reload", "apply": "reload", "set": "reload", "test": "check", "validate": "check", "block": "reset",
          "kill": "reset", "drop": "reset", "unblock": "allow", "pass": "allow"}
