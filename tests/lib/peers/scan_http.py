@@ -378,7 +378,8 @@ class Judge:
     def event_of(self, form, name):
         """Its only one; of several ranges that of the last, the others are parts."""
         infos = [info for info in self.infos[name] if form not in UPLOADS or info["fileinfo"]["direction"] == "to_server"]
-        if form == "multipart-ranges":
+        if form == "multipart-ranges":  # a file that is known already is told at once, ahead of a part that is scanned
+            infos.sort(key=lambda info: info["fileinfo"]["av"].get("reason") != "protocol")
             if [info["fileinfo"]["av"].get("reason") for info in infos[:-1]] != ["protocol"]:
                 return None
             infos = infos[-1:]
@@ -387,7 +388,7 @@ class Judge:
     def destroyed(self, form, name, sample, code, said):
         octets, info = sample.octets, self.event_of(form, name)
         if not info:
-            return f"{len(self.infos[name])} events"
+            return f"events: {[info['fileinfo']['av'] for info in self.infos[name]]}"
         for length, digest in self.arrived(form, name):
             if length >= len(octets) or digest != hashlib.sha256(octets[:length]).hexdigest():
                 return f"{length} octets arrived, of {len(octets)}"
