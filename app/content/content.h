@@ -17,6 +17,7 @@
 #include "pipeline/vocab/span.h"
 
 struct content_memory;
+struct content_torrents;
 
 #define CONTENT_NAME_BYTES   1024 // longer names keep their end, where the extension is
 #define CONTENT_ALIASES_MAX  8    // other names of a file
@@ -57,6 +58,34 @@ struct content_alias {
 	uint8_t source; // enum content_name_source
 };
 
+// What several transfers, on whatever flows, bring parts of: a file that an id names whoever sends
+// it, or the payload of a torrent, whose files lie behind each other in it. Their bytes are put
+// together by that id. An id is a claim of those who name it until digests prove the bytes.
+struct content_whole {
+	struct content_id id;
+	uint64_t size;      // of all of it; CONTENT_SIZE_UNKNOWN
+	uint64_t file_from; // where the file begins in it: 0 but in a torrent
+	// Digests of its pieces in order, the last piece shorter: the id proves them. n_pieces 0:
+	// they are not known.
+	uint64_t piece_bytes;
+	const uint8_t *pieces; // borrowed for the call, but those of a torrent (torrents.h)
+	uint32_t n_pieces;
+	uint8_t digest; // enum content_digest
+};
+
+// X(symbol, bytes)
+#define CONTENT_DIGESTS(X)                                                \
+	X(SHA1, 20)   /* pieces of a torrent, version 1 */                \
+	X(SHA256, 32) /* roots of pieces of a file, version 2 (BEP 52) */ \
+	X(MD4, 16)    /* parts of eDonkey; the id is the digest of them */
+
+enum content_digest {
+#define X(symbol, bytes) CONTENT_DIGEST_##symbol,
+	CONTENT_DIGESTS(X)
+#undef X
+		CONTENT_DIGESTS_MAX
+};
+
 // A file that is about to be transferred, or is. `id` counts the files of a flow from 1.
 struct content_file {
 	uint32_t id;
@@ -67,12 +96,14 @@ struct content_file {
 	bool elsewhere; // its bytes come on another flow: no bytes and no end are reported here
 	bool fields;    // the fields of a form, which may hold passwords: nobody's file
 	bool by_path;   // who asks for its path again asks for it again (GET, PUT)
+	bool scattered; // its bytes come in any order, and some of them perhaps never
 	struct content_text name; // as it was sent, quotes and percent signs undone, not normalised
 	struct content_text path; // of the request that asks for it, or the folder; may be empty
 	struct content_text host; // the server's name, as the client gave it; may be empty
 	struct content_text type; // declared, not found
 	struct content_text user; // who asks or offers, as far as the protocol says
-	struct content_text validator; // ETag or Last-Modified, to know the file again
+	struct content_text validator;     // ETag or Last-Modified, to know the file again
+	const struct content_whole *whole; // NULL: nothing names it beyond this transfer. Borrowed
 	// Of HTTP: the request (may be empty: it was not heard), and the status of the response
 	// that brings the file; 0: a request brings it.
 	struct content_text method, agent;
@@ -160,6 +191,8 @@ struct content_message {
 	X(OPAQUE_H2C, "h2c")                                                                       \
 	X(OPAQUE_WEBSOCKET, "websocket")                                                           \
 	X(OPAQUE_UPGRADE, "upgrade")       /* to anything else */                                  \
+	X(OPAQUE_ENCRYPTED, "encrypted")   /* by the protocol itself: MSE, eMule's disguise */     \
+	X(OPAQUE_UTP, "utp")               /* BitTorrent over uTP: files are not read there */     \
 	X(OPAQUE_COMPRESSED, "compressed") /* XEP-0138 and the like */                             \
 	/* by loss */                                                                              \
 	X(LOST, "lost") /* a gap that it cannot go on behind */                                    \
@@ -259,6 +292,8 @@ struct content_turn {
 	// What announced this flow (an expectation) said of it; NULL: it was not announced. It may
 	// become known, or be amended, while the flow goes on.
 	const struct transfer_label *announced;
+	// What is known of torrents (torrents.h); NULL: nothing is kept.
+	const struct content_torrents *torrents;
 };
 
 // What a decoder finds in flows of its application.

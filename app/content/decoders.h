@@ -6,7 +6,14 @@
 #include "content/content.h"
 
 // One line for each: content_<symbol>, defined in its folder.
-#define CONTENT_DECODERS(X) X(bittorrent) X(ftp) X(ftp_data) X(http) X(irc) X(tftp) X(xmpp)
+#define CONTENT_DECODERS(X) \
+	X(bittorrent)       \
+	X(ftp)              \
+	X(ftp_data)         \
+	X(http)             \
+	X(irc)              \
+	X(tftp)             \
+	X(xmpp)
 
 #define X(symbol) extern const struct content_decoder content_##symbol;
 CONTENT_DECODERS(X)
