@@ -199,6 +199,15 @@ static bool named_id(struct content_text path, struct content_id *id)
 	return false;
 }
 
+// The id of the whole file, as its protocol names it. A torrent's is not one of its files'.
+static bool whole_id(const struct content_file *file, struct content_id *id)
+{
+	if (!file->whole)
+		return false;
+	*id = content_id_key(&file->whole->id);
+	return id->kind != CONTENT_ID_BTIH;
+}
+
 static uint64_t mix_id(const struct hash_seed *seed, uint64_t hash, const struct content_id *id)
 {
 	return mix_text(seed, mix(seed, hash, id->kind, seed->words[5]),
@@ -239,7 +248,7 @@ struct refused_marks refused_marks_of(
 	}
 	struct content_id id;
 
-	if (named_id(file->path, &id)) {
+	if (named_id(file->path, &id) || whole_id(file, &id)) {
 		marks.id = settle(mix_id(seed, mix_sender(lcore, ref, file->half, MARK_ID), &id));
 		marks.digest = digest_mark(lcore, &id);
 	}

@@ -10,8 +10,9 @@
 //   validator  the host, the path without its query, its strong ETag and its size: the same file,
 //              also the whole of it, whatever is asked behind '?'. An ETag is its resource's alone
 //              (RFC 9110 section 8.8.3): two files of one time and size have the same one of nginx
-//   id         the content id that names it in its request ("/uri-res/N2R?urn:sha1:...", RFC 2169):
-//              the same file, also the whole of it
+//   id         the content id that names it in its request ("/uri-res/N2R?urn:sha1:...", RFC 2169),
+//              or by which its protocol names it (struct content_whole): the same file, also the
+//              whole of it. A torrent's id names all of its files, and is none of theirs
 // An entry is made only of flows whose both ends are heard, and holds for the sender that sent the
 // file: nobody can have another's files refused. Of a file that is infected also its SHA-1 and
 // SHA-256, as the gateway has made them of its bytes, refuse requests that name one of them, to

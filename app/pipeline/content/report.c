@@ -118,6 +118,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 		.size = reported->size,
 		.so_far = reported->range_from,
 		.upload = report_is_upload(feeding, reported->half),
+		.id = reported->whole ? &reported->whole->id : NULL,
 	};
 	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
@@ -141,7 +142,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 
 	if (extracts || stored || report_is_recorded(&verdict) || report_scans(feeding, reported))
 		number = report_record_file(
-			feeding, &shown, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
+			feeding, &shown, &verdict, facts.id, stored, again ? HOW_AGAIN : 0);
 	struct content_answer answer = report_answer(feeding, reported->half);
 
 	obey_file(feeding, &verdict, again || noted ? NULL : &marks, &answer);
@@ -294,7 +295,8 @@ static void close_file(
 	find_type(file, true);
 	file->is_part = file->partial && (file->range_from || file->bytes != file->size);
 	if (asks && (file->undecided || file->asks) && end == CONTENT_END_CLOSED) {
-		file->size = file->range_from + file->bytes;
+		if (!file->scattered) // else bytes may have come twice, and others never
+			file->size = file->range_from + file->bytes;
 		ask_again(feeding, file, file->bytes);
 	}
 	page_send(content, file);

@@ -78,7 +78,12 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 	file->name_cut = reported->name_cut;
 	file->partial = reported->partial;
 	file->is_http = reported->is_http;
+	file->scattered = reported->scattered;
 	file->status = reported->status;
+	if (reported->whole) {
+		file->has_id = true;
+		file->content_id = reported->whole->id;
+	}
 	if (reported->half == HALF_S2C)
 		file->answer = report_answer(feeding, HALF_S2C);
 	length = 0;
@@ -119,6 +124,7 @@ struct file_facts report_facts_of(const struct open_file *file)
 		.type = file->type,
 		.type_known = file->type_known,
 		.upload = file->upload,
+		.id = file->has_id ? &file->content_id : NULL,
 	};
 }
 
@@ -145,7 +151,7 @@ void report_record_late(struct feeding *feeding, struct open_file *file,
 
 	memcpy(what.aliases, file->aliases, sizeof(what.aliases));
 	what = report_name_as(&what, facts);
-	file->number = report_record_file(feeding, &what, verdict, NULL, false, 0);
+	file->number = report_record_file(feeding, &what, verdict, facts->id, false, 0);
 }
 
 // False: there is no room for its record.

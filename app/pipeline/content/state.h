@@ -35,10 +35,11 @@ struct open_file {
 	uint16_t kept[KEPT_TEXTS]; // lengths of `texts`
 	uint16_t status;           // of HTTP
 	struct refused_marks marks;
+	struct content_id content_id; // has_id: by which its protocol names it
 	struct content_answer answer; // that brings it: of HALF_S2C
 	file_type type;
 	uint8_t half, name_source;
-	bool name_cut, partial, is_http;
+	bool name_cut, partial, is_http, scattered, has_id;
 	bool is_part; // known at its end: bytes of it are before or behind those that came
 	bool type_known, upload;
 	bool undecided, stored;
