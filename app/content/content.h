@@ -192,6 +192,7 @@ struct content_message {
 	X(OPAQUE_WEBSOCKET, "websocket")                                                           \
 	X(OPAQUE_UPGRADE, "upgrade")       /* to anything else */                                  \
 	X(OPAQUE_ENCRYPTED, "encrypted")   /* by the protocol itself: MSE, eMule's disguise */     \
+	X(OPAQUE_SMB1, "smb1")             /* SMB 1: not decoded */                                \
 	X(OPAQUE_UTP, "utp")               /* BitTorrent over uTP: files are not read there */     \
 	X(OPAQUE_COMPRESSED, "compressed") /* XEP-0138 and the like */                             \
 	/* by loss */                                                                              \

@@ -12,6 +12,7 @@
 	X(ftp_data)         \
 	X(http)             \
 	X(irc)              \
+	X(smb)              \
 	X(tftp)             \
 	X(xmpp)
 

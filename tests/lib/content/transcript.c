@@ -77,6 +77,7 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 	*kept = (struct transcript_file){.named = true,
 		.ended = file->elsewhere,
 		.begins64 = file->begins64,
+		.scattered = file->scattered,
 		.hash = 14695981039346656037u,
 		.wanted = transcript->want == CONTENT_WANT_DATA};
 	put(transcript, "file %u %s %s%s", file->id, half_word(file->half),
@@ -113,6 +114,23 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 	return transcript->want;
 }
 
+// In any order: the sum does not depend on it, nor on how the bytes were cut.
+static void put_scattered(
+	struct transcript_file *kept, uint64_t at, const uint8_t *bytes, uint32_t length)
+{
+	for (uint64_t i = kept->end; i < at + length && i < TRANSCRIPT_SHOWN; i++)
+		kept->shown[i] = '_';
+	for (uint32_t i = 0; i < length; i++) {
+		if (at + i < TRANSCRIPT_SHOWN)
+			kept->shown[at + i] = bytes[i];
+		kept->hash += (at + i + 1) * 1099511628211u * (bytes[i] + 1u);
+	}
+	kept->came += length;
+	if (at + length > kept->end)
+		kept->end = at + length;
+	kept->lost = kept->came < kept->end ? kept->end - kept->came : 0;
+}
+
 static void on_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length)
 {
 	struct transcript *transcript = ctx;
@@ -120,9 +138,13 @@ static void on_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, 
 
 	check(kept->named && kept->wanted && !kept->ended, "bytes are those of an open file");
 	check(length && length <= transcript->budget, "bytes are within the budget");
-	check(at >= kept->end, "offsets rise");
+	check(at >= kept->end || kept->scattered, "offsets rise");
 	transcript->budget -= length;
 	transcript->told += length;
+	if (kept->scattered) {
+		put_scattered(kept, at, bytes, length);
+		return;
+	}
 	for (uint64_t i = kept->end; i < at && i < TRANSCRIPT_SHOWN; i++)
 		kept->shown[i] = '_';
 	kept->lost += at - kept->end;

@@ -16,7 +16,8 @@ struct transcript_file {
 	uint64_t lost; // bytes that were left out before that
 	uint64_t hash;
 	uint8_t shown[TRANSCRIPT_SHOWN];
-	bool named, wanted, ended;
+	uint64_t came; // bytes, of one that is scattered
+	bool named, wanted, ended, scattered;
 };
 
 struct transcript_message { // that goes on
