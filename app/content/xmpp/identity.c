@@ -10,7 +10,7 @@
 
 void xmpp_identity_stream(const struct xmpp_turn *to)
 {
-	struct xmpp_state *state = to->state;
+	struct xmpp_talk *state = to->state;
 	struct content_text domain = xml_value_of(&to->half->work->reader, XMPP_ATTRIBUTE_TO);
 
 	if (to->side != HALF_C2S || domain.length > sizeof(state->domain))
@@ -43,42 +43,22 @@ void xmpp_identity_bound(const struct xmpp_turn *to)
 	to->state->bound = true;
 }
 
-static int base64_of(uint8_t c)
+static uint32_t decode_base64(struct content_text text, uint8_t *out, uint32_t room)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c ? strchr(digits, c) : NULL;
+	struct base64_stream stream = {0};
+	uint32_t taken, n = base64_decode(&stream, text.bytes, text.length, &taken, out, room);
 
-	return at ? (int)(at - digits) : -1;
-}
-
-// Up to what is no digit of it.
-static uint32_t decode_base64(struct content_text text, uint8_t *out)
-{
-	uint32_t bits = 0, n = 0, written = 0;
-
-	for (uint32_t i = 0; i < text.length; i++) {
-		int digit = base64_of(text.bytes[i]);
-
-		if (digit < 0)
-			break;
-		bits = bits << 6 | (uint32_t)digit;
-		n += 6;
-		if (n < 8)
-			continue;
-		n -= 8;
-		out[written++] = (uint8_t)(bits >> n);
-	}
-	return written;
+	return n + base64_finish(&stream, out + n);
 }
 
 // authzid NUL authcid NUL password: the first of both that is there, with the stream's domain where
 // it has none.
 void xmpp_identity_plain(const struct xmpp_turn *to)
 {
-	struct xmpp_state *state = to->state;
-	uint8_t plain[PLAIN_BYTES + 3], jid[PLAIN_BYTES + 3 + 1 + XMPP_DOMAIN_BYTES];
-	struct content_text said = {plain, decode_base64(field_of(to->half->work), plain)};
+	struct xmpp_talk *state = to->state;
+	uint8_t plain[PLAIN_BYTES + 5], jid[PLAIN_BYTES + 5 + 1 + XMPP_DOMAIN_BYTES];
+	struct content_text said = {
+		plain, decode_base64(field_of(to->half->work), plain, PLAIN_BYTES + 3)};
 	uint32_t length = http_until(said, 0);
 
 	if (state->own.length || length == said.length)

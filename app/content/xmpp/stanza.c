@@ -5,7 +5,7 @@
 #include "content/http/text.h"
 #include "content/xmpp/stream.h"
 
-static enum xmpp_kind kind_of(struct content_text name)
+enum xmpp_kind xmpp_kind_of(struct content_text name)
 {
 	static const char *const names[] = {
 #define X(symbol, word) word,
@@ -50,21 +50,29 @@ static enum xmpp_role role_in_message(enum xmpp_kind parent, enum xmpp_kind kind
 	return XMPP_ROLE_NONE;
 }
 
-static enum xmpp_role role_of(
-	const struct xmpp_turn *to, enum xmpp_kind parent, enum xmpp_kind kind)
+// Its text is kept until its end.
+static bool is_field(const struct xmpp_turn *to, enum xmpp_kind parent, enum xmpp_kind kind)
 {
 	const struct xmpp_work *work = to->half->work;
 	bool server = to->side == HALF_S2C;
 
 	if (work->in_file && (kind == XMPP_NAME || kind == XMPP_SIZE || kind == XMPP_FILENAME) &&
 		(parent == XMPP_FILE || parent == XMPP_REQUEST))
-		return XMPP_ROLE_FIELD;
+		return true;
 	if (parent == XMPP_BIND && kind == XMPP_JID)
-		return server ? XMPP_ROLE_FIELD : XMPP_ROLE_NONE;
-	if (kind == XMPP_AUTH && work->reader.depth == 1 && !server &&
-		http_is(xml_value_of(&work->reader, XMPP_ATTRIBUTE_MECHANISM), "plain"))
+		return server;
+	return kind == XMPP_AUTH && work->reader.depth == 1 && !server &&
+	       http_is(xml_value_of(&work->reader, XMPP_ATTRIBUTE_MECHANISM), "plain");
+}
+
+static enum xmpp_role role_of(
+	const struct xmpp_turn *to, enum xmpp_kind parent, enum xmpp_kind kind)
+{
+	if (is_field(to, parent, kind))
 		return XMPP_ROLE_FIELD;
-	return work->messages ? role_in_message(parent, kind) : XMPP_ROLE_NONE;
+	if (kind == XMPP_BLOCK && xmpp_offers_begins(to, kind))
+		return XMPP_ROLE_BLOCK;
+	return to->half->work->messages ? role_in_message(parent, kind) : XMPP_ROLE_NONE;
 }
 
 static bool ends_line(enum xmpp_kind kind)
@@ -88,16 +96,21 @@ static void begin_message(const struct xmpp_turn *to)
 	xmpp_party_set(to, &work->to[level], xml_value_of(&work->reader, XMPP_ATTRIBUTE_TO));
 }
 
-static void begin_stanza(const struct xmpp_turn *to)
+static void begin_stanza(const struct xmpp_turn *to, enum xmpp_kind kind)
 {
 	struct xmpp_work *work = to->half->work;
+	struct content_text type = xmpp_value(to, XMPP_ATTRIBUTE_TYPE);
 
 	work->unit64 = to->half->at64 - work->reader.tag_bytes;
 	work->messages = 0;
-	work->offers = work->in_file = work->file.answered = false;
+	work->offers = work->in_file = work->file.answered = work->jingle = false;
+	work->answers = kind == XMPP_IQ && http_is(type, "result");
+	work->fails = kind == XMPP_IQ && http_is(type, "error");
+	work->id = xmpp_value_hash(to, XMPP_ATTRIBUTE_ID);
+	work->session = 0;
+	work->transfer = NULL;
 	xmpp_party_set(to, &work->from[0], xml_value_of(&work->reader, XMPP_ATTRIBUTE_FROM));
 	xmpp_identity_stanza(to);
-	xmpp_offers_stanza(to);
 }
 
 // What follows is opaque, if it is no XML.
@@ -138,9 +151,9 @@ void xmpp_start(const struct xmpp_turn *to)
 		return;
 	}
 	parent = parent_of(work, &around);
-	kind = kind_of(xml_name_of(&work->reader));
+	kind = xmpp_kind_of(xml_name_of(&work->reader));
 	if (depth == 1)
-		begin_stanza(to);
+		begin_stanza(to, kind);
 	if (around == XMPP_ROLE_TEXT) // RFC 6121 section 5.2.3: no element belongs here
 		xmpp_note(to, CONTENT_NOTE_BAD_XML, to->half->at64);
 	role = xmpp_is_chat(around) ? around : role_of(to, parent, kind);
@@ -182,6 +195,8 @@ void xmpp_end(const struct xmpp_turn *to)
 
 	if (role == XMPP_ROLE_FIELD)
 		end_field(to, kind);
+	else if (role == XMPP_ROLE_BLOCK)
+		xmpp_inband_end(to);
 	else if (xmpp_is_chat(role) && ends_line(kind))
 		work->chat.separated = true;
 	else if (kind == XMPP_MESSAGE && work->messages)
@@ -223,6 +238,8 @@ void xmpp_text(const struct xmpp_turn *to, const struct xml_token *token)
 
 	if (role == XMPP_ROLE_FIELD)
 		put_field(work, work->kinds[depth - 1], token);
+	else if (role == XMPP_ROLE_BLOCK)
+		xmpp_inband_put(to, token);
 	else if (xmpp_is_chat(role))
 		xmpp_chat_put(to, token);
 }

@@ -6,8 +6,10 @@
 #include "content/charset.h"
 #include "content/http/text.h"
 
-#define FNV_BASIS 0x811c9dc5u
-#define FNV_PRIME 0x01000193u
+#define FNV_BASIS    0x811c9dc5u
+#define FNV_PRIME    0x01000193u
+#define FNV_BASIS_64 0xcbf29ce484222325u
+#define FNV_PRIME_64 0x100000001b3u
 
 enum state {
 	STATE_TEXT,
@@ -118,7 +120,8 @@ static bool begin_value(struct xml_reader *reader)
 			return false;
 		reader->value = reader->wanted[i].as;
 		reader->value_row = i;
-		*value = (struct xml_value){.at = reader->values_length, .given = true};
+		*value = (struct xml_value){
+			.hash = FNV_BASIS_64, .at = reader->values_length, .given = true};
 	}
 	return true;
 }
@@ -131,6 +134,8 @@ static void put_value(struct xml_reader *reader, const uint8_t *bytes, uint32_t 
 	struct xml_value *value = &reader->values[reader->value];
 	uint8_t *at = reader->room + value->at;
 
+	for (uint32_t i = 0; i < length; i++)
+		value->hash = (value->hash ^ bytes[i]) * FNV_PRIME_64;
 	for (uint32_t i = 0; i < length; i++) {
 		if (value->length == wanted->room) {
 			uint16_t gone = wanted->room / 4;

@@ -13,7 +13,7 @@
 #define XML_DEPTH      64   // elements whose end tags are compared with their start tags
 #define XML_NAME_BYTES 24   // of a local name; longer ones are no name that anybody looks for
 #define XML_TAG_BYTES  8192 // a longer tag is reported (XML_LIMIT), and read on
-#define XML_WANTED_MAX 16
+#define XML_WANTED_MAX 20
 #define XML_VALUE_ROOM 2048
 #define XML_REFERENCE  12 // bytes between '&' and ';'
 
@@ -26,6 +26,7 @@ struct xml_wanted {
 };
 
 struct xml_value {
+	uint64_t hash; // of all of it, cut or not: FNV-1a
 	uint16_t at, length;
 	bool given, cut;
 };

@@ -17,6 +17,7 @@
 
 enum step {
 	STEP_ON,
+	STEP_MORE, // the budget ended
 	STEP_NO_MEMORY,
 	STEP_OVER,
 };
@@ -36,10 +37,15 @@ static const struct xml_wanted wanted[] = {
 	{"port", 8, XMPP_ATTRIBUTE_PORT, false},
 	{"mechanism", 8, XMPP_ATTRIBUTE_MECHANISM, false},
 	{"encoding", 8, XMPP_ATTRIBUTE_ENCODING, false},
+	{"type", 8, XMPP_ATTRIBUTE_TYPE, false},
+	{"seq", 8, XMPP_ATTRIBUTE_SEQ, false},
+	{"block-size", 8, XMPP_ATTRIBUTE_BLOCK_SIZE, false},
+	{"offset", 20, XMPP_ATTRIBUTE_OFFSET, false},
+	{"length", 20, XMPP_ATTRIBUTE_LENGTH, false},
 	{0},
 };
 static_assert(sizeof(wanted) / sizeof(wanted[0]) <= XML_WANTED_MAX, "as the reader has room for");
-static_assert(2 * CONTENT_PARTY_BYTES + 64 * 4 + CONTENT_NAME_BYTES + 256 + 20 * 2 + 12 + 8 * 3 <=
+static_assert(2 * CONTENT_PARTY_BYTES + 64 * 4 + CONTENT_NAME_BYTES + 256 + 20 * 4 + 12 + 8 * 6 <=
 		      XML_VALUE_ROOM,
 	"all values have room");
 
@@ -77,6 +83,7 @@ static bool take_work(const struct xmpp_turn *to)
 	work->chat.in_pieces = work->chat.decoded = false;
 	work->messages = 0;
 	work->in_file = false;
+	work->transfer = NULL;
 	to->half->work = work;
 	return true;
 }
@@ -90,14 +97,26 @@ static void give_work(const struct xmpp_turn *to)
 	xmpp_chat_finish(to);
 	content_give(to->turn->memory, half->work);
 	half->work = NULL;
+	half->pending = false;
+	half->n_held = 0;
+}
+
+static struct xmpp_turn turn_of(struct xmpp_state *state, unsigned side, struct content_turn *turn)
+{
+	return (struct xmpp_turn){&state->talk, &state->talk.halves[side], turn, (uint8_t)side};
 }
 
 static void end_all(struct xmpp_state *state, struct content_turn *turn)
 {
-	for (uint8_t side = 0; side < 2; side++) {
-		const struct xmpp_turn to = {state, &state->halves[side], turn, side};
+	const struct xmpp_turn client = turn_of(state, HALF_C2S, turn);
+	const struct xmpp_turn server = turn_of(state, HALF_S2C, turn);
 
-		give_work(&to);
+	if (state->mode == XMPP_BYTESTREAM) {
+		bytestream_over(&state->bytestream, turn);
+	} else {
+		give_work(&client);
+		give_work(&server);
+		xmpp_transfers_over(&client);
 	}
 	state->over = true;
 }
@@ -105,6 +124,7 @@ static void end_all(struct xmpp_state *state, struct content_turn *turn)
 // Nothing is known of what comes up to the next stanza.
 static void lose(const struct xmpp_turn *to)
 {
+	xmpp_inband_lose(to);
 	give_work(to);
 	to->half->lost = to->half->was_lost = true;
 	to->half->n_seen = 0;
@@ -246,7 +266,7 @@ static enum step search(const struct xmpp_turn *to, const uint8_t *bytes, uint32
 }
 
 // A stream's opening is no element that anything is inside of.
-static void take_start(const struct xmpp_turn *to)
+static enum step take_start(const struct xmpp_turn *to)
 {
 	struct xml_reader *reader = &to->half->work->reader;
 	struct content_text name = xml_name_of(reader);
@@ -254,13 +274,17 @@ static void take_start(const struct xmpp_turn *to)
 	if (reader->depth == 1 && name.length == 6 && !memcmp(name.bytes, "stream", 6)) {
 		xmpp_identity_stream(to);
 		reader->depth = 0;
-		return;
+		return STEP_ON;
 	}
+	to->half->pending = !xmpp_offers_room(to);
+	if (to->half->pending)
+		return STEP_NO_MEMORY;
 	xmpp_start(to);
 	if (!reader->empty)
-		return;
+		return STEP_ON;
 	reader->depth--;
 	xmpp_end(to);
+	return STEP_ON;
 }
 
 static void take_stray(const struct xmpp_turn *to)
@@ -283,33 +307,59 @@ static void take_declaration(const struct xmpp_turn *to)
 		xmpp_note(to, CONTENT_NOTE_BAD_XML, to->half->at64);
 }
 
-static void take_event(
+// What came of an event may have ended the stanza.
+static enum step settle(const struct xmpp_turn *to, enum step step)
+{
+	if (step == STEP_ON && to->half->work && !to->half->work->reader.depth)
+		give_work(to);
+	return step;
+}
+
+static enum step take_event(
 	const struct xmpp_turn *to, enum xml_event event, const struct xml_token *token)
 {
 	switch (event) {
-	case XML_MORE: return;
-	case XML_TEXT: xmpp_text(to, token); return;
-	case XML_START: take_start(to); break;
+	case XML_MORE: return STEP_ON;
+	case XML_TEXT: xmpp_text(to, token); return STEP_ON;
+	case XML_START: return settle(to, take_start(to));
 	case XML_END: xmpp_end(to); break;
 	case XML_STRAY: take_stray(to); break;
 	case XML_DECLARED: take_declaration(to); break;
-	case XML_LIMIT: xmpp_note(to, CONTENT_NOTE_HEAD_TOO_LONG, to->half->at64); return;
+	case XML_LIMIT: xmpp_note(to, CONTENT_NOTE_HEAD_TOO_LONG, to->half->at64); return STEP_ON;
 	case XML_BAD:
 		xmpp_note(to, CONTENT_NOTE_BAD_XML, to->half->at64);
 		lose(to);
-		return;
+		return STEP_ON;
 	}
-	if (to->half->work && !to->half->work->reader.depth)
-		give_work(to);
+	return settle(to, STEP_ON);
 }
 
-static void read_on(const struct xmpp_turn *to, const uint8_t *bytes, uint32_t length)
+static enum step read_on(const struct xmpp_turn *to, const uint8_t *bytes, uint32_t length)
 {
+	uint32_t may = xmpp_inband_may_read(to, length);
 	struct xml_token token;
-	enum xml_event event = xml_read(&to->half->work->reader, bytes, length, &token);
+	enum xml_event event;
 
+	if (!may)
+		return STEP_MORE;
+	event = xml_read(&to->half->work->reader, bytes, may, &token);
 	take(to, token.used);
-	take_event(to, event, &token);
+	return take_event(to, event, &token);
+}
+
+// What was read before, and not done for lack of room.
+static enum step take_rest(const struct xmpp_turn *to)
+{
+	if (!xmpp_inband_flush(to))
+		return STEP_MORE;
+	return to->half->pending ? settle(to, take_start(to)) : STEP_ON;
+}
+
+static enum step take_some(const struct xmpp_turn *to, const uint8_t *bytes, uint32_t length)
+{
+	if (to->half->lost)
+		return search(to, bytes, length);
+	return to->half->work ? read_on(to, bytes, length) : take_between(to, bytes, length);
 }
 
 static enum step take_span(const struct xmpp_turn *to, const struct span *span)
@@ -317,8 +367,10 @@ static enum step take_span(const struct xmpp_turn *to, const struct span *span)
 	struct xmpp_half *half = to->half;
 	struct content_turn *turn = to->turn;
 	uint32_t length = span_length(span);
-	enum step step = STEP_ON;
+	enum step step = take_rest(to);
 
+	if (step != STEP_ON)
+		return step;
 	if (!half->started) {
 		half->at64 = span->offset64;
 		if (half->at64 || span->flags & SPAN_MIDSTREAM)
@@ -331,15 +383,9 @@ static enum step take_span(const struct xmpp_turn *to, const struct span *span)
 		half->at64 = span->offset64 + turn->taken;
 	}
 	while (turn->taken < length && step == STEP_ON) {
-		const uint8_t *bytes = span_bytes(span) + turn->taken;
-		uint32_t left = length - turn->taken;
-
-		if (half->lost)
-			step = search(to, bytes, left);
-		else if (half->work)
-			read_on(to, bytes, left);
-		else
-			step = take_between(to, bytes, left);
+		step = take_some(to, span_bytes(span) + turn->taken, length - turn->taken);
+		if (step == STEP_ON)
+			step = take_rest(to);
 	}
 	xmpp_chat_flush(to);
 	if (!length && turn->taken < span->extent) {
@@ -349,26 +395,45 @@ static enum step take_span(const struct xmpp_turn *to, const struct span *span)
 	return step;
 }
 
-static enum content_fed feed(void *of, const struct span *span, struct content_turn *turn)
+static enum content_fed feed_talk(
+	struct xmpp_state *state, const struct span *span, struct content_turn *turn)
 {
-	struct xmpp_state *state = of;
-	uint8_t side = span->half & 1;
-	const struct xmpp_turn to = {state, &state->halves[side], turn, side};
+	const struct xmpp_turn to = turn_of(state, span->half & 1, turn);
 
-	if (!state->over) {
-		switch (take_span(&to, span)) {
-		case STEP_ON: return CONTENT_FED;
-		case STEP_NO_MEMORY: return CONTENT_NO_MEMORY;
-		default: end_all(state, turn); break;
-		}
+	switch (take_span(&to, span)) {
+	case STEP_ON: return CONTENT_FED;
+	case STEP_MORE: return CONTENT_MORE;
+	case STEP_NO_MEMORY: return CONTENT_NO_MEMORY;
+	default: end_all(state, turn); break;
 	}
 	turn->taken = span->extent;
 	return CONTENT_OVER;
 }
 
+static enum content_fed feed(void *of, const struct span *span, struct content_turn *turn)
+{
+	struct xmpp_state *state = of;
+	enum content_fed fed;
+
+	if (state->over) {
+		turn->taken = span->extent;
+		return CONTENT_OVER;
+	}
+	if (state->mode == XMPP_NEW && span->extent)
+		state->mode = bytestream_begins(span, turn) ? XMPP_BYTESTREAM : XMPP_TALK;
+	if (state->mode != XMPP_BYTESTREAM)
+		return feed_talk(state, span, turn);
+	fed = bytestream_feed(&state->bytestream, span, turn);
+	state->over = fed == CONTENT_OVER;
+	return fed;
+}
+
 static void over(void *of, struct content_turn *turn)
 {
-	end_all(of, turn);
+	struct xmpp_state *state = of;
+
+	if (!state->over)
+		end_all(state, turn);
 }
 
 const struct content_decoder content_xmpp = {

@@ -194,14 +194,17 @@ static const struct conversation offers[] = {
 			       "</iq>")},
 		"file 1 c2s offer elsewhere name=my > file.txt user=me@a.example/x size=77\n"
 		"message s2c from=c@d to=me@a.example/x 95+5 of 49+68 text=a > b\n"
-		"expect 10.0.0.1:8010 from any as socks5 l4=6 app=8 name=my > file.txt "
+		"expect 10.0.0.1:8010 from any as socks5 l4=6 app=8 file s2c name=my > file.txt "
 		"user=me@a.example/x size=77\n"
-		"expect 10.0.0.99:5000 from 10.0.0.1 as socks5 l4=6 app=8 name=my > file.txt "
+		"expect 10.0.0.99:5000 from 10.0.0.1 as socks5 l4=6 app=8 file c2s name=my > "
+		"file.txt "
 		"user=me@a.example/x size=77\n"
 		"file 2 s2c offer elsewhere name=f.iso user=al@b.example/y size=4096\n"
-		"expect 2001:db8:0:0:0:0:0:9:5086 from 10.0.0.1 as socks5 l4=6 app=8 name=f.iso "
+		"expect 2001:db8:0:0:0:0:0:9:5086 from 10.0.0.1 as socks5 l4=6 app=8 file s2c "
+		"name=f.iso "
 		"user=al@b.example/y size=4096\n"
-		"expect 10.0.0.1:5087 from any as socks5 l4=6 app=8 name=f.iso user=me@a.example/x "
+		"expect 10.0.0.1:5087 from any as socks5 l4=6 app=8 file c2s name=f.iso "
+		"user=me@a.example/x "
 		"size=4096\n"
 		"expect 10.0.0.98:5088 from 10.0.0.1 as socks5 l4=6 app=8 user=al@b.example/y\n"},
 	{"hosts that nobody may name",
