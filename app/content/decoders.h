@@ -8,6 +8,7 @@
 // One line for each: content_<symbol>, defined in its folder.
 #define CONTENT_DECODERS(X) \
 	X(bittorrent)       \
+	X(directconnect)    \
 	X(ftp)              \
 	X(ftp_data)         \
 	X(http)             \

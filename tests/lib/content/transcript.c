@@ -108,6 +108,13 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 			file->status);
 	if (file->size != CONTENT_SIZE_UNKNOWN)
 		put(transcript, " size=%llu", (unsigned long long)file->size);
+	if (file->whole) {
+		char text[CONTENT_ID_TEXT];
+
+		put(transcript, " whole=%s", content_id_print(&file->whole->id, text));
+		if (file->whole->size != CONTENT_SIZE_UNKNOWN)
+			put(transcript, "/%llu", (unsigned long long)file->whole->size);
+	}
 	if (file->partial)
 		put(transcript, " from=%llu", (unsigned long long)file->range_from);
 	put(transcript, "\n");

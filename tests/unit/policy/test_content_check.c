@@ -76,13 +76,14 @@ static void what_nobody_decodes_can_never_act(void **state)
 	(void)state;
 	DEAD(TEXT("'app':['bittorrent','edonkey']", KEYWORD), "p.json: $.rules[1].chat: ",
 		"rule \"r\" can never act: messages of bittorrent, edonkey are not decoded, "
-		"those of irc, xmpp are: name one of these in match, or remove chat");
+		"those of directconnect, irc, xmpp are: name one of these in match, or remove "
+		"chat");
 	DEAD(TEXT("'app':['http']", KEYWORD), "$.rules[1].chat", "messages of http");
 	DEAD(TEXT("'app':['wiki']", KEYWORD), "$.rules[1].chat", "messages of wiki");
 	DEAD(TEXT("'category':['p2p']", NAMES), "$.rules[1].transfers[0]",
 		"files of bittorrent, edonkey are not decoded");
 	DEAD(TEXT("'app':['edonkey']", IDS), "$.rules[1].transfers[0]", "content ids of edonkey");
-	DEAD(TEXT("'app':['irc']", IDS), "content ids of irc", "bittorrent, http");
+	DEAD(TEXT("'app':['irc']", IDS), "content ids of irc", "bittorrent, directconnect, http");
 	DEAD(TEXT("'app':['edonkey']", "'audit':{'transfers':true}"),
 		"$.rules[1].audit: ", "remove audit of transfers and files");
 	DEAD(TEXT("'app':['edonkey']", "'audit':{'files':true}"), "$.rules[1].audit: ");
@@ -120,7 +121,7 @@ static void a_part_that_is_not_decoded_is_warned_of(void **state)
 	(void)state;
 	warned(TEXT("'app':['irc','edonkey']", KEYWORD), false,
 		"p.json: $.rules[1].chat: rule \"r\": messages of edonkey are not decoded, and "
-		"pass; those of irc, xmpp are");
+		"pass; those of directconnect, irc, xmpp are");
 	warned(TEXT("'app':['edonkey']", NAMES), true,
 		"p.json: $.rules[1].transfers[0]: rule \"r\": files of edonkey are decoded only "
 		"where they come over HTTP/1 in clear");
