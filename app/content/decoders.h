@@ -14,6 +14,7 @@
 	X(http)             \
 	X(irc)              \
 	X(smb)              \
+	X(msn)              \
 	X(tftp)             \
 	X(xmpp)
 
