@@ -65,6 +65,7 @@ struct content_whole {
 	struct content_id id;
 	uint64_t size;      // of all of it; CONTENT_SIZE_UNKNOWN
 	uint64_t file_from; // where the file begins in it: 0 but in a torrent
+	uint64_t padding;   // bytes of 0 behind the file, which nobody sends (BEP 47)
 	// Digests of its pieces in order, the last piece shorter: the id proves them. n_pieces 0:
 	// they are not known.
 	uint64_t piece_bytes;
