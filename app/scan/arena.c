@@ -34,17 +34,40 @@ int scan_arena_new(struct scan_arena *arena, size_t bytes, size_t unit, unsigned
 int scan_arena_new_spare(struct scan_arena *arena, size_t bytes, size_t unit, unsigned n_parts,
 	size_t spare, char *err, size_t err_len)
 {
+	const struct scan_arena_room room = {
+		.bytes = bytes, .unit = unit, .n_parts = n_parts, .spare = spare};
+
+	return scan_arena_new_of(arena, &room, err, err_len);
+}
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static bool can_be_had(const struct scan_arena_room *room)
+{
+	const uint64_t most = (uint64_t)UINT32_MAX * SCAN_PAGE;
+
+	return room->bytes && room->unit && room->unit % SCAN_PAGE == 0 && room->n_parts &&
+	       room->shared <= most / 4 && room->spare <= SPARE_MAX &&
+	       room->bytes <= most / 2 - room->unit * room->n_parts;
+}
+
+int scan_arena_new_of(
+	struct scan_arena *arena, const struct scan_arena_room *room, char *err, size_t err_len)
+{
 	*arena = (struct scan_arena){.fd = -1};
-	if (!bytes || !unit || unit % SCAN_PAGE || !n_parts ||
-		bytes > (uint64_t)UINT32_MAX * SCAN_PAGE - unit * n_parts || spare > SPARE_MAX) {
+	if (!can_be_had(room)) {
 		snprintf(err, err_len, "scan arena: %zu bytes for %u data lcores cannot be had",
-			bytes, n_parts);
+			room->bytes, room->n_parts);
 		return -EINVAL;
 	}
-	size_t part = (bytes + n_parts - 1) / n_parts;
+	size_t part = round_up((room->bytes + room->n_parts - 1) / room->n_parts, room->unit);
 
-	arena->spare = (spare + SCAN_PAGE - 1) / SCAN_PAGE * SCAN_PAGE;
-	arena->bytes = (part + unit - 1) / unit * unit * n_parts + arena->spare;
+	arena->spare = round_up(room->spare, SCAN_PAGE);
+	arena->shared = round_up(room->shared, room->unit);
+	arena->bytes = part * room->n_parts + arena->shared + arena->spare;
 	arena->fd = memfd_create("sluice-scan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (arena->fd < 0)
 		return failed(arena, "memfd_create", err, err_len);
@@ -74,8 +97,14 @@ void scan_arena_free(struct scan_arena *arena)
 uint8_t *scan_arena_part(
 	const struct scan_arena *arena, unsigned index, unsigned n_parts, size_t *bytes)
 {
-	*bytes = (arena->bytes - arena->spare) / n_parts;
+	*bytes = (arena->bytes - arena->shared - arena->spare) / n_parts;
 	return arena->base + *bytes * index;
+}
+
+uint8_t *scan_arena_shared(const struct scan_arena *arena, size_t *bytes)
+{
+	*bytes = arena->shared;
+	return arena->base + arena->bytes - arena->spare - arena->shared;
 }
 
 uint8_t *scan_arena_spare(const struct scan_arena *arena, size_t *bytes)
@@ -84,12 +113,13 @@ uint8_t *scan_arena_spare(const struct scan_arena *arena, size_t *bytes)
 	return arena->base + arena->bytes - arena->spare;
 }
 
-bool scan_extents_fit(
-	const struct scan_extent *extents, uint32_t n, uint64_t bytes, uint64_t arena_bytes)
+bool scan_extents_fit(const struct scan_extent *extents, uint32_t n, uint32_t lead, uint64_t bytes,
+	uint64_t arena_bytes)
 {
 	uint64_t sum = 0;
 
-	if (!n || n > SCAN_EXTENTS_MAX || bytes > SCAN_FILE_MAX)
+	if (!n || n > SCAN_EXTENTS_MAX || bytes > SCAN_FILE_MAX || lead >= SCAN_PAGE ||
+		lead >= extents[0].bytes)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t at = (uint64_t)extents[i].page * SCAN_PAGE, length = extents[i].bytes;
@@ -99,7 +129,7 @@ bool scan_extents_fit(
 			return false;
 		sum += length;
 	}
-	return sum == bytes;
+	return sum == lead + bytes;
 }
 
 const struct scan_extents *scan_arena_extents(
@@ -112,7 +142,8 @@ const struct scan_extents *scan_arena_extents(
 		return NULL;
 	const struct scan_extents *extents = (const void *)(arena->base + job->extents);
 
-	return scan_extents_fit(extents->extent, extents->n, job->to64 - job->from64, arena->bytes)
+	return scan_extents_fit(extents->extent, extents->n, extents->lead, job->to64 - job->from64,
+		       arena->bytes)
 		       ? extents
 		       : NULL;
 }

@@ -269,7 +269,8 @@ static bool make_request(
 		return false;
 	*request = (struct scan_wire_request){.bytes = job->to64 - job->from64,
 		.flags = job->flags & SCAN_JOB_WHOLE ? SCAN_WIRE_WHOLE : 0,
-		.n_extents = extents->n};
+		.n_extents = extents->n,
+		.lead = extents->lead};
 	scan_wire_head_set(&request->head, SCAN_WIRE_REQUEST, engine->id + 1);
 	memcpy(request->extents, extents->extent, extents->n * sizeof(extents->extent[0]));
 	return true;

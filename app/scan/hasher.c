@@ -43,7 +43,8 @@ void scan_hasher_free(struct scan_hasher *hasher)
 bool scan_hasher_begin(struct scan_hasher *hasher, enum scan_hash hash, const struct scan_job *job)
 {
 	hasher->extents = scan_arena_extents(hasher->arena, job);
-	hasher->extent = hasher->at = 0;
+	hasher->extent = 0;
+	hasher->at = hasher->extents ? hasher->extents->lead : 0;
 	return hasher->extents &&
 	       EVP_DigestInit_ex2(hasher->context, hasher->kinds[hash], NULL) == 1;
 }

@@ -97,13 +97,14 @@ struct scan_extent {
 
 // The bytes of a file job, in the arena. Constant from the job's submission to its verdict.
 struct scan_extents {
-	uint32_t n; // at least 1
-	uint32_t pad;
+	uint32_t n;    // at least 1
+	uint32_t lead; // bytes of the first extent, less than a page, that are not the file's
 	struct scan_extent extent[SCAN_EXTENTS_MAX];
 };
 
 #define SCAN_JOB_FILE  1 // `extents` and `bytes` say what to look at
 #define SCAN_JOB_WHOLE 2 // the file ends with them: not only its beginning, or a window of it
+#define SCAN_JOB_SWARM 4 // `file` is one that several flows bring (pipeline/swarm)
 
 struct scan_job {
 	uint64_t id;           // of its data lcore: 1, 2, ...

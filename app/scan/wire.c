@@ -5,7 +5,7 @@
 #include <string.h>
 #include "scan/arena.h"
 
-static_assert(sizeof(struct scan_wire_request) == 32 + 8 * SCAN_EXTENTS_MAX, "no padding");
+static_assert(sizeof(struct scan_wire_request) == 40 + 8 * SCAN_EXTENTS_MAX, "no padding");
 static_assert(sizeof(struct scan_wire_verdict) == 32 + SCAN_NAME_MAX, "no padding");
 static_assert(
 	sizeof(struct scan_wire_control) == 40 + SCAN_WIRE_DIGEST + SCAN_WIRE_TEXT, "no padding");
@@ -79,7 +79,10 @@ const char *scan_wire_check_request(const void *message, size_t bytes, uint64_t 
 		return "it is no request";
 	if (request->flags & ~(uint32_t)SCAN_WIRE_WHOLE)
 		return "a request has unknown flags";
-	if (!scan_extents_fit(request->extents, request->n_extents, request->bytes, arena_bytes))
+	if (request->zero)
+		return "a request has bits that mean nothing";
+	if (!scan_extents_fit(request->extents, request->n_extents, request->lead, request->bytes,
+		    arena_bytes))
 		return "the extents of a request do not fit the arena";
 	if (!is_zero(request->extents + request->n_extents,
 		    sizeof(request->extents[0]) * (SCAN_EXTENTS_MAX - request->n_extents)))

@@ -15,7 +15,7 @@
 #include "scan/job.h"
 
 #define SCAN_WIRE_MAGIC   0x6c737363u
-#define SCAN_WIRE_VERSION 1
+#define SCAN_WIRE_VERSION 2
 #define SCAN_WIRE_TEXT    192
 #define SCAN_WIRE_DIGEST  32
 
@@ -48,6 +48,8 @@ struct scan_wire_request {
 	uint64_t bytes;
 	uint32_t flags; // SCAN_WIRE_*
 	uint32_t n_extents;
+	uint32_t lead; // bytes of the first extent that are skipped
+	uint32_t zero;
 	struct scan_extent extents[SCAN_EXTENTS_MAX]; // those behind n_extents are zero
 };
 

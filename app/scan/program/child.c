@@ -62,11 +62,11 @@ static bool answer(const struct scan_child *child, uint8_t *range,
 
 	if (map(child->arena, range, request)) {
 		begin = cpu_ns();
-		child->look(child->clam, range, request->bytes, &out);
+		child->look(child->clam, range + request->lead, request->bytes, &out);
 	}
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->scan_ns = cpu_ns() - begin;
-	if (!nothing_at(range, whole_pages(request->bytes)))
+	if (!nothing_at(range, whole_pages(request->lead + request->bytes)))
 		return false;
 	scan_wire_head_set(&verdict->head, SCAN_WIRE_VERDICT, request->head.id);
 	verdict->value = (uint8_t)out.value;

@@ -22,8 +22,8 @@ struct scan_child {
 	uint64_t arena_bytes, jobs;
 };
 
-// Room for the longest file, and a page behind it that nobody can read.
-#define SCAN_CHILD_RANGE ((size_t)SCAN_FILE_MAX + SCAN_PAGE)
+// Room for the longest file with its lead, and a page behind it that nobody can read.
+#define SCAN_CHILD_RANGE ((size_t)SCAN_FILE_MAX + 2 * SCAN_PAGE)
 
 _Noreturn void scan_child_run(const struct scan_child *child);
 // What it does in its jail: answers the requests that come through `files`. `range`: of

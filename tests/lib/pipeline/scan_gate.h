@@ -59,11 +59,12 @@ static inline int finder_submit(
 {
 	const struct scan_extents *extents = scan_arena_extents(engine->config->arena, job);
 	size_t length = job->to64 - job->from64, at = 0;
-	char *bytes = malloc(length);
 
 	assert_non_null(extents);
+	char *named = malloc(length + extents->lead), *bytes = named + extents->lead;
+
 	for (uint32_t i = 0; i < extents->n; at += extents->extent[i].bytes, i++)
-		memcpy(bytes + at,
+		memcpy(named + at,
 			engine->config->arena->base + (size_t)extents->extent[i].page * SCAN_PAGE,
 			extents->extent[i].bytes);
 	uint64_t delay_ns = is_deaf    ? 3600 * NS_PER_S
@@ -86,7 +87,7 @@ static inline int finder_submit(
 		verdict.value = SCAN_UNSCANNED;
 		verdict.reason = SCAN_REASON_TOO_BIG;
 	}
-	free(bytes);
+	free(named);
 	assert_true(engine->n < JOBS);
 	engine->verdict[engine->n++] = verdict;
 	jobs_seen++;

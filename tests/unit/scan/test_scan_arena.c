@@ -81,10 +81,11 @@ static void its_descriptor_gives_reading_and_nothing_else(void **state)
 	scan_arena_free(&arena);
 }
 
-#define FIT(bytes, ...)                                                                         \
+#define FIT(bytes, ...) FIT_BEHIND(0, bytes, __VA_ARGS__)
+#define FIT_BEHIND(lead, bytes, ...)                                                            \
 	scan_extents_fit((const struct scan_extent[]){__VA_ARGS__},                             \
 		sizeof((const struct scan_extent[]){__VA_ARGS__}) / sizeof(struct scan_extent), \
-		bytes, UNIT)
+		lead, bytes, UNIT)
 
 static void extents_lie_inside_side_by_side_and_add_up(void **state)
 {
@@ -103,12 +104,19 @@ static void extents_lie_inside_side_by_side_and_add_up(void **state)
 	assert_false(FIT(SCAN_PAGE + 6, {7, SCAN_PAGE}, {2, 5}));
 	assert_false(FIT(105, {7, 100}, {2, 5})); // a hole between them
 	assert_false(FIT(SCAN_PAGE, {7, SCAN_PAGE}, {2, 0}));
-	assert_false(scan_extents_fit(many, 0, 0, UNIT));
+	// it begins within the first page
+	assert_true(FIT_BEHIND(7, SCAN_PAGE - 2, {7, SCAN_PAGE}, {2, 5}));
+	assert_false(FIT_BEHIND(7, SCAN_PAGE - 1, {7, SCAN_PAGE}, {2, 5}));
+	assert_false(FIT_BEHIND(SCAN_PAGE, 5, {7, SCAN_PAGE}, {2, 5}));
+	assert_false(FIT_BEHIND(5, 0, {7, 5}));
+	assert_false(FIT_BEHIND(UINT32_MAX, 6, {7, 5}));
+	assert_false(scan_extents_fit(many, 0, 0, 0, UNIT));
 	for (unsigned i = 0; i <= SCAN_EXTENTS_MAX; i++)
 		many[i] = (struct scan_extent){i, SCAN_PAGE};
-	assert_true(scan_extents_fit(many, SCAN_EXTENTS_MAX, SCAN_EXTENTS_MAX * SCAN_PAGE, UNIT));
+	assert_true(
+		scan_extents_fit(many, SCAN_EXTENTS_MAX, 0, SCAN_EXTENTS_MAX * SCAN_PAGE, UNIT));
 	assert_false(scan_extents_fit(
-		many, SCAN_EXTENTS_MAX + 1, (SCAN_EXTENTS_MAX + 1) * SCAN_PAGE, UNIT));
+		many, SCAN_EXTENTS_MAX + 1, 0, (SCAN_EXTENTS_MAX + 1) * SCAN_PAGE, UNIT));
 }
 
 static void a_job_whose_extents_do_not_fit_has_none(void **state)
@@ -143,6 +151,32 @@ static void a_job_whose_extents_do_not_fit_has_none(void **state)
 	scan_arena_free(&arena);
 }
 
+// What all lcores share lies behind the parts, and the control core's behind that; none overlaps.
+static void what_is_shared_is_nobodys_part(void **state)
+{
+	struct scan_arena arena;
+	char err[200];
+	size_t bytes, shared, spare;
+
+	(void)state;
+	assert_int_equal(scan_arena_new_of(&arena,
+				 &(struct scan_arena_room){.bytes = 2 * UNIT,
+					 .unit = UNIT,
+					 .n_parts = 2,
+					 .shared = UNIT + 1,
+					 .spare = 5},
+				 err, sizeof(err)),
+		0);
+	assert_ptr_equal(scan_arena_part(&arena, 1, 2, &bytes), arena.base + UNIT);
+	assert_int_equal(bytes, UNIT);
+	assert_ptr_equal(scan_arena_shared(&arena, &shared), arena.base + 2 * UNIT);
+	assert_int_equal(shared, 2 * UNIT); // whole units
+	assert_ptr_equal(scan_arena_spare(&arena, &spare), arena.base + 4 * UNIT);
+	assert_int_equal(spare, SCAN_PAGE);
+	assert_int_equal(arena.bytes, 4 * UNIT + SCAN_PAGE);
+	scan_arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +185,7 @@ int main(void)
 		cmocka_unit_test(its_descriptor_gives_reading_and_nothing_else),
 		cmocka_unit_test(extents_lie_inside_side_by_side_and_add_up),
 		cmocka_unit_test(a_job_whose_extents_do_not_fit_has_none),
+		cmocka_unit_test(what_is_shared_is_nobodys_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

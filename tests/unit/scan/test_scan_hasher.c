@@ -107,6 +107,19 @@ static void over_several_extents(void **state)
 	}
 }
 
+// A file of a torrent does not begin at a page.
+static void behind_its_lead(void **state)
+{
+	static const struct scan_extents extents = {
+		.n = 2, .lead = 4094, .extent = {{FIRST, SCAN_PAGE}, {NEXT, 1}}};
+	struct scan_job job = job_of(&extents, 3);
+
+	(void)state;
+	memcpy(arena.base + FIRST * SCAN_PAGE + 4094, "ab", 2);
+	memcpy(arena.base + NEXT * SCAN_PAGE, "c", 1);
+	digest_is(SCAN_HASH_SHA1, &job, 2, "a9993e364706816aba3e25717850c26c9cd0d89d");
+}
+
 static void what_is_no_file_is_not_begun(void **state)
 {
 	struct scan_extents extents = {.n = 1, .extent[0] = {.page = 1 << 20, .bytes = 3}};
@@ -124,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_ones),
 		cmocka_unit_test(over_several_extents),
+		cmocka_unit_test(behind_its_lead),
 		cmocka_unit_test(what_is_no_file_is_not_begun),
 	};
 
