@@ -20,7 +20,7 @@ PLANES = {
 # Folders, each of which may include those before it in its list. A folder stands for those in it that are not listed:
 # ctl for ctl/verbs, classify for all of its folders but proto.
 ORDERS = [
-    [f"app/pipeline/{f}" for f in ("vocab", "wire", "lcore", "policy", "flow", "event", "cache", "egress", "scan", "content", "stage")]
+    [f"app/pipeline/{f}" for f in ("vocab", "wire", "lcore", "policy", "flow", "event", "cache", "egress", "swarm", "scan", "content", "stage")]
     + ["app/pipeline"],
     ["app/base", "app/audit", "app/config"]
     + [f"app/control/{f}" for f in ("policy", "event", "content", "stats", "cache", "ctl", "http")]

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How files of an object stand: when a job about one is due, and what its verdict makes of it.
+#include "pipeline/swarm/swarm_work.h"
+
+#include <string.h>
+
+// ---- what proves a file ----
+
+struct pieces {
+	uint32_t first, end;
+};
+
+static struct pieces pieces_of(const struct object *object, uint64_t from, uint64_t to)
+{
+	if (!object->n_pieces || from >= to)
+		return (struct pieces){0};
+	return (struct pieces){(uint32_t)(from / object->piece_bytes),
+		(uint32_t)((to - 1) / object->piece_bytes) + 1};
+}
+
+static struct pieces pieces_of_file(const struct object *object, const struct file *file)
+{
+	return pieces_of(object, file->from, file->from + file_end(file));
+}
+
+static bool all_proven(const struct object *object, struct pieces range)
+{
+	for (uint32_t i = range.first; i < range.end; i++)
+		if (object->pieces[i].state != PIECE_PROVEN)
+			return false;
+	return range.end > range.first;
+}
+
+static bool bytes_proven(const struct object *object, const struct file *file)
+{
+	return object->whole == WHOLE_PROVEN || all_proven(object, pieces_of_file(object, file));
+}
+
+// Nothing that is there is still to be proven.
+static bool is_settled(const struct object *object, const struct file *file)
+{
+	struct pieces range = pieces_of_file(object, file);
+
+	for (uint32_t i = range.first; i < range.end; i++)
+		if (object->pieces[i].state == PIECE_WHOLE || object->pieces[i].state == PIECE_READ)
+			return false;
+	return object->whole == WHOLE_NONE || object->whole >= WHOLE_PROVEN;
+}
+
+// Its receivers may have other bytes than those that are here.
+static bool is_doubted(const struct object *object, const struct file *file)
+{
+	struct pieces range = pieces_of_file(object, file);
+
+	for (uint32_t i = range.first; i < range.end; i++)
+		if (object->pieces[i].doubted)
+			return true;
+	return object->whole == WHOLE_WRONG || (object->doubted && object->whole != WHOLE_PROVEN);
+}
+
+// ---- phases ----
+
+void phase_news(struct swarm *swarm, struct file *file)
+{
+	file->changes++;
+	atomic_fetch_add_explicit(&swarm->changes, 1, memory_order_release);
+}
+
+static bool is_whole(const struct file *file)
+{
+	bool ends = file->size != CONTENT_SIZE_UNKNOWN || file->sealed;
+
+	return ends && !file->edges && file->present && file->present == file_end(file);
+}
+
+enum due { DUE_NONE, DUE_EARLY, DUE_WHOLE };
+
+static enum due due_of(const struct object *object, const struct file *file)
+{
+	if (file->job_out || file->edges || object->condemned)
+		return DUE_NONE;
+	if (file->phase == PHASE_WHOLE)
+		return is_settled(object, file) ? DUE_WHOLE : DUE_NONE;
+	if (file->phase != PHASE_OPEN || file->early != EARLY_OPEN ||
+		file->early_present < SWARM_EARLY_BYTES || file_end(file) <= SWARM_EARLY_BYTES)
+		return DUE_NONE;
+	struct pieces range = pieces_of(object, file->from, file->from + SWARM_EARLY_BYTES);
+
+	return !object->n_pieces || all_proven(object, range) ? DUE_EARLY : DUE_NONE;
+}
+
+bool phase_job_is_due(const struct object *object, const struct file *file)
+{
+	return due_of(object, file) != DUE_NONE;
+}
+
+void phase_settle(struct swarm *swarm, struct object *object, struct file *file)
+{
+	if (file->phase == PHASE_INFECTED)
+		return;
+	if (!is_whole(file)) {
+		if (file->phase != PHASE_OPEN)
+			phase_news(swarm, file);
+		file->phase = PHASE_OPEN;
+	} else if (file->phase == PHASE_OPEN) {
+		file->phase = PHASE_WHOLE;
+	}
+	if (file->phase == PHASE_WHOLE && object->whole == WHOLE_OPEN) {
+		object->whole = WHOLE_DUE;
+		verify_push(swarm, object);
+	}
+	if (due_of(object, file) != DUE_NONE) // whoever waits submits it
+		atomic_fetch_add_explicit(&swarm->changes, 1, memory_order_release);
+}
+
+void phase_changed(struct swarm *swarm, struct object *object, struct file *file)
+{
+	(void)swarm;
+	if (file->phase == PHASE_KNOWN)
+		file->phase = PHASE_WHOLE;
+	if (file->early == EARLY_DONE)
+		file->early = EARLY_OPEN;
+	object->whole_dirty = true;
+	if (object->whole >= WHOLE_PROVEN)
+		object->whole = WHOLE_OPEN;
+}
+
+void phase_settle_range(
+	struct swarm *swarm, struct object *object, uint64_t from, uint64_t to, bool missing)
+{
+	for (uint32_t number = object->files; number; number = swarm->files[number].next) {
+		struct file *file = &swarm->files[number];
+		uint64_t end = file->from + file_end(file);
+
+		if (file->from >= to || end <= from)
+			continue;
+		if (missing && !file->proven) {
+			file->present = space_count(object, file->from, end);
+			file->early_present = (uint32_t)space_count(object, file->from,
+				file->from + swarm_min(SWARM_EARLY_BYTES, file_end(file)));
+		}
+		phase_settle(swarm, object, file);
+	}
+}
+
+bool phase_is_read(
+	const struct swarm *swarm, const struct object *object, uint64_t from, uint64_t to)
+{
+	for (uint32_t number = object->files; number; number = swarm->files[number].next) {
+		const struct file *file = &swarm->files[number];
+
+		if (file->job_out && file->from + file->job_from64 < to &&
+			file->from + file->job_to64 > from)
+			return true;
+	}
+	return false;
+}
+
+// ---- jobs and verdicts ----
+
+bool swarm_job(struct swarm *swarm, uint32_t number, struct scan_job *job)
+{
+	struct file *file = &swarm->files[number];
+	struct object *object = &swarm->objects[file->object];
+
+	swarm_lock(&object->lock);
+	enum due due = due_of(object, file);
+	uint64_t to64 = due == DUE_EARLY ? SWARM_EARLY_BYTES : file_end(file);
+	bool named =
+		due != DUE_NONE && space_job(swarm, object, file->from, file->from + to64, job);
+
+	if (named) {
+		job->from64 = 0;
+		job->to64 = to64;
+		job->file = number;
+		job->flags = SCAN_JOB_FILE | SCAN_JOB_SWARM;
+		job->flags |= due == DUE_WHOLE ? SCAN_JOB_WHOLE : 0;
+		file->job_out = true;
+		file->job_from64 = 0;
+		file->job_to64 = to64;
+		if (due == DUE_EARLY)
+			file->early = EARLY_OUT;
+		atomic_fetch_add(&file->refs, 1);
+		atomic_fetch_add(&object->refs, 1);
+	}
+	swarm_unlock(&object->lock);
+	return named;
+}
+
+// What may be otherwise when it is asked again.
+static bool is_passing(const struct scan_verdict *verdict)
+{
+	return verdict->value == SCAN_ERROR || verdict->value == SCAN_TIMEOUT ||
+	       (verdict->value == SCAN_UNSCANNED &&
+		       (verdict->reason == SCAN_REASON_BUSY ||
+			       verdict->reason == SCAN_REASON_NO_ENGINE));
+}
+
+// An id that nobody has proven is not condemned: those who bring this file now are refused, and who
+// comes later begins anew.
+static bool infected(struct swarm *swarm, struct object *object, uint32_t number, bool proven)
+{
+	struct file *file = &swarm->files[number];
+
+	file->phase = PHASE_INFECTED;
+	space_drop(swarm, object, file->from, file->from + file_end(file));
+	if (!object->of_sender && !proven) {
+		table_unhook(swarm, object);
+		phase_news(swarm, file);
+		return false;
+	}
+	object->condemned = true;
+	object->infected = number;
+	swarm_count(&swarm->n_condemned);
+	for (uint32_t other = object->files; other; other = swarm->files[other].next)
+		phase_news(swarm, &swarm->files[other]);
+	return !object->of_sender;
+}
+
+static bool take_verdict(struct swarm *swarm, struct object *object, const struct scan_job *job,
+	const struct scan_verdict *verdict)
+{
+	struct file *file = &swarm->files[job->file];
+	// more of it may have come, where nobody had said its size
+	bool whole = job->flags & SCAN_JOB_WHOLE && job->to64 == file_end(file);
+
+	if (!(job->flags & SCAN_JOB_WHOLE))
+		file->early = EARLY_DONE;
+	if (!whole && verdict->value != SCAN_INFECTED)
+		return false;
+	file->verdict = *verdict;
+	if (verdict->value == SCAN_INFECTED)
+		return infected(swarm, object, job->file,
+			whole ? bytes_proven(object, file) : object->n_pieces != 0);
+	if (file->verdict.value == SCAN_CLEAN && is_doubted(object, file)) {
+		file->verdict.value = SCAN_UNSCANNED;
+		file->verdict.reason = SCAN_REASON_PROTOCOL;
+	}
+	if (!is_passing(verdict))
+		file->phase = PHASE_KNOWN;
+	file->proven = file->phase == PHASE_KNOWN && bytes_proven(object, file);
+	if (file->proven)
+		space_drop(swarm, object, file->from, file->from + file_end(file));
+	phase_news(swarm, file);
+	return false;
+}
+
+bool swarm_job_over(struct swarm *swarm, const struct scan_job *job,
+	const struct scan_verdict *verdict, struct content_id *id)
+{
+	struct file *file = &swarm->files[job->file];
+	struct object *object = &swarm->objects[file->object];
+	bool condemned = false;
+
+	swarm_lock(&object->lock);
+	space_job_over(swarm, job);
+	file->job_out = false;
+	if (verdict)
+		condemned = take_verdict(swarm, object, job, verdict);
+	else if (file->early == EARLY_OUT)
+		file->early = EARLY_OPEN;
+	if (verdict) // pieces could not be read that may be taken back
+		phase_settle(swarm, object, file);
+	if (object->first_whole || object->whole == WHOLE_DUE)
+		verify_push(swarm, object);
+	*id = object->id;
+	swarm_unlock(&object->lock);
+	atomic_fetch_sub(&file->refs, 1);
+	atomic_fetch_sub(&object->refs, 1);
+	return condemned;
+}
+
+void swarm_look(struct swarm *swarm, uint32_t number, struct swarm_look *look)
+{
+	struct file *file = &swarm->files[number];
+	struct object *object = &swarm->objects[file->object];
+
+	swarm_lock(&object->lock);
+	*look = (struct swarm_look){
+		.changes = file->changes,
+		.waits = file->phase == PHASE_WHOLE && !object->condemned,
+		.known = file->phase >= PHASE_KNOWN || object->condemned,
+		.condemned = object->condemned && !object->of_sender,
+		.id = object->id,
+		.verdict = file->verdict,
+	};
+	if (object->condemned && file->phase != PHASE_INFECTED)
+		look->verdict = swarm->files[object->infected].verdict;
+	swarm_unlock(&object->lock);
+}
+
+uint64_t swarm_changes(const struct swarm *swarm)
+{
+	return atomic_load_explicit(&swarm->changes, memory_order_acquire);
+}
+
+bool swarm_seal(struct swarm *swarm, uint32_t number)
+{
+	struct file *file = &swarm->files[number];
+	struct object *object = &swarm->objects[file->object];
+
+	swarm_lock(&object->lock);
+	bool sealed = file->present && file->present == file->reached;
+
+	if (file->size == CONTENT_SIZE_UNKNOWN && sealed) {
+		file->sealed = true;
+		phase_settle(swarm, object, file);
+	}
+	swarm_unlock(&object->lock);
+	return sealed;
+}
