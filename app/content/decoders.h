@@ -9,6 +9,7 @@
 #define CONTENT_DECODERS(X) \
 	X(bittorrent)       \
 	X(directconnect)    \
+	X(edonkey)          \
 	X(ftp)              \
 	X(ftp_data)         \
 	X(http)             \

@@ -63,6 +63,24 @@ static void on_asked(void *ctx, const struct content_file *file)
 	check(file->path.length <= CONTENT_PATH_BYTES, "a path that is asked for is bounded");
 }
 
+// What the file is a part of, its size where it is not the file's own, and pieces that are proved.
+static void put_whole(struct transcript *transcript, const struct content_file *file)
+{
+	const struct content_whole *whole = file->whole;
+	char text[CONTENT_ID_TEXT];
+
+	if (!whole)
+		return;
+	check(!whole->n_pieces || (whole->pieces && whole->piece_bytes), "pieces are there");
+	put(transcript, " whole=%s", content_id_print(&whole->id, text));
+	if (whole->file_from)
+		put(transcript, "+%llu", (unsigned long long)whole->file_from);
+	if (whole->size != file->size)
+		put(transcript, "/%llu", (unsigned long long)whole->size);
+	if (whole->n_pieces)
+		put(transcript, " pieces=%u", whole->n_pieces);
+}
+
 static enum content_want on_file(void *ctx, const struct content_file *file)
 {
 	struct transcript *transcript = ctx;
@@ -108,13 +126,7 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 			file->status);
 	if (file->size != CONTENT_SIZE_UNKNOWN)
 		put(transcript, " size=%llu", (unsigned long long)file->size);
-	if (file->whole) {
-		char text[CONTENT_ID_TEXT];
-
-		put(transcript, " whole=%s", content_id_print(&file->whole->id, text));
-		if (file->whole->size != CONTENT_SIZE_UNKNOWN)
-			put(transcript, "/%llu", (unsigned long long)file->whole->size);
-	}
+	put_whole(transcript, file);
 	if (file->partial)
 		put(transcript, " from=%llu", (unsigned long long)file->range_from);
 	put(transcript, "\n");

@@ -51,7 +51,7 @@ static const struct conversation hubs[] = {
 		"id c2s tth:" ROOT2 "\n"
 		"id s2c tth:" ROOT "\n"
 		"file 1 s2c offer elsewhere name=a b.exe path=dir\\5csub\\5c user=bob size=1000 "
-		"whole=tth:" ROOT "/1000\n"
+		"whole=tth:" ROOT "\n"
 		"file 2 s2c offer elsewhere name=old.exe path=dir\\5c user=bob size=7\n"},
 	{"a result over UDP",
 		{SAID_DATAGRAM_C("$SR bob a.exe\5"
@@ -59,10 +59,10 @@ static const struct conversation hubs[] = {
 			SAID_DATAGRAM_C("$SR bob a."),
 			SAID_DATAGRAM_C("URES CIDCID FNx/b.exe SI2 TR" ROOT " SL1\n")},
 		"id c2s tth:" ROOT "\n"
-		"file 1 c2s offer elsewhere name=a.exe user=bob size=1 whole=tth:" ROOT "/1\n"
+		"file 1 c2s offer elsewhere name=a.exe user=bob size=1 whole=tth:" ROOT "\n"
 		"id c2s tth:" ROOT "\n"
 		"file 2 c2s offer elsewhere name=b.exe path=x/ user=CIDCID size=2 whole=tth:" ROOT
-		"/2\n"},
+		"\n"},
 	{"a hub of ADC",
 		{SAID_C("HSUP ADBASE ADTIGR\n"), SAID_S("ISUP ADBASE\nISID AAAB\nIINF NIlab\n"),
 			SAID_C("BINF AAAB NIalice\\sb SL3\n"),
@@ -82,7 +82,7 @@ static const struct conversation hubs[] = {
 		"id c2s tth:" ROOT "\n"
 		"id s2c tth:" ROOT "\n"
 		"file 1 s2c offer elsewhere name=a b.exe path=d/ user=bob size=5 whole=tth:" ROOT
-		"/5\n"},
+		"\n"},
 	{"compressed from there on",
 		{SAID_S(LOCK), SAID_C("$ValidateNick a|"), SAID_S("$Hello a|$ZOn|x\x9c<b> hi|"),
 			SAID_C("<a> hi|")},
@@ -110,7 +110,7 @@ static const struct conversation transfers[] = {
 			SAID_C("$ADCGET file TTH/" ROOT2 " 65536 65536 ZL1|"),
 			SAID_S("$ADCSND file TTH/" ROOT2 " 65536 65536|ab")},
 		"id c2s tth:" ROOT "\n"
-		"file 1 s2c none path=TTH/" ROOT " size=9 whole=tth:" ROOT "/9\n"
+		"file 1 s2c none path=TTH/" ROOT " size=9 whole=tth:" ROOT "\n"
 		"end 1 CLOSED 188+9 some|file\n"
 		"id c2s tth:" ROOT2 "\n"
 		"file 2 s2c none path=TTH/" ROOT2 " whole=tth:" ROOT2 " from=65536\n"
@@ -121,10 +121,10 @@ static const struct conversation transfers[] = {
 			SAID_C("$ADCGET file TTH/" ROOT " 0 3|"),
 			SAID_S("$ADCSND file TTH/" ROOT " 0 3|abc")},
 		"id c2s tth:" ROOT "\n"
-		"file 1 s2c none path=TTH/" ROOT " size=65538 whole=tth:" ROOT "/65538 from=65536\n"
+		"file 1 s2c none path=TTH/" ROOT " size=65538 whole=tth:" ROOT " from=65536\n"
 		"end 1 CLOSED 77+2 ab\n"
 		"id c2s tth:" ROOT "\n"
-		"file 2 s2c none path=TTH/" ROOT " size=3 whole=tth:" ROOT "/3\n"
+		"file 2 s2c none path=TTH/" ROOT " size=3 whole=tth:" ROOT "\n"
 		"end 2 CLOSED 140+3 abc\n"},
 	{"by its path, a list, leaves of a tree, and what is no root",
 		{SAID_C(HI_C "$ADCGET file /dir/a\\ b.exe 0 -1|"),
@@ -147,7 +147,7 @@ static const struct conversation transfers[] = {
 			SAID_C("CSND file TTH/" ROOT
 			       " 0 3\nabcCSND file d/a\\sb.exe 0 1\nxCMSG hi\n")},
 		"id s2c tth:" ROOT "\n"
-		"file 1 c2s none path=TTH/" ROOT " size=3 whole=tth:" ROOT "/3\n"
+		"file 1 c2s none path=TTH/" ROOT " size=3 whole=tth:" ROOT "\n"
 		"end 1 CLOSED 104+3 abc\n"
 		"file 2 c2s command name=a b.exe path=d/ size=1\n"
 		"end 2 CLOSED 132+1 x\n"

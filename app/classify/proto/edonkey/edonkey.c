@@ -12,20 +12,7 @@
 #include "classify/proto/bittorrent/mse.h"
 #include "pipeline/vocab/octets.h"
 
-enum {
-	PROTO_ED2K = 0xe3,
-	PROTO_EMULE = 0xc5,
-	PROTO_PACKED = 0xd4, // zlib behind the opcode
-	PROTO_KAD = 0xe4,
-	PROTO_KAD_PACKED = 0xe5,
-};
-
 // ---- TCP ----
-
-enum {
-	FRAME_HEADER = 6, // protocol, length of the rest, opcode
-	FRAME_MAX = 2 << 20,
-};
 
 struct frame {
 	uint8_t proto, opcode;
@@ -38,22 +25,22 @@ static bool frame_next(struct edonkey_reader *in, struct frame *frame)
 {
 	uint32_t length;
 
-	if (in->left < FRAME_HEADER)
+	if (in->left < EDONKEY_FRAME_HEADER)
 		return false;
 	frame->proto = in->at[0];
 	length = octets_le32(in->at + 1);
-	if ((frame->proto != PROTO_ED2K && frame->proto != PROTO_EMULE &&
-		    frame->proto != PROTO_PACKED) ||
-		!length || length > FRAME_MAX)
+	if ((frame->proto != EDONKEY_ED2K && frame->proto != EDONKEY_EMULE &&
+		    frame->proto != EDONKEY_PACKED) ||
+		!length || length > EDONKEY_FRAME_MAX)
 		return false;
 	frame->opcode = in->at[5];
 	frame->length = length - 1;
-	frame->known.at = in->at + FRAME_HEADER;
-	frame->known.left = in->left - FRAME_HEADER;
+	frame->known.at = in->at + EDONKEY_FRAME_HEADER;
+	frame->known.left = in->left - EDONKEY_FRAME_HEADER;
 	frame->whole = frame->known.left >= frame->length;
 	if (frame->whole)
 		frame->known.left = frame->length;
-	edonkey_skip(in, FRAME_HEADER + frame->known.left);
+	edonkey_skip(in, EDONKEY_FRAME_HEADER + frame->known.left);
 	return true;
 }
 
@@ -166,9 +153,7 @@ static bool emule_size_good(uint8_t opcode, uint32_t length)
 }
 
 enum {
-	BLOCK_MAX = 184320, // of one request
-	TIMES = 3,          // blocks in one request
-	SIZE_BITS = 38,     // of a file: 256 GiB
+	TIMES = 3, // blocks in one request
 };
 
 static uint64_t number(const uint8_t *at, bool wide)
@@ -186,7 +171,7 @@ static bool part_good(const struct frame *frame, bool wide)
 	uint64_t start = number(frame->known.at + EDONKEY_HASH, wide);
 	uint64_t end = number(frame->known.at + EDONKEY_HASH + n, wide);
 
-	return end > start && end - start <= BLOCK_MAX && !(end >> SIZE_BITS) &&
+	return end > start && end - start <= EDONKEY_BLOCK_MAX && !(end >> EDONKEY_SIZE_BITS) &&
 	       frame->length == head + (end - start);
 }
 
@@ -200,8 +185,8 @@ static bool packed_part_good(const struct frame *frame, bool wide)
 		return false;
 	uint32_t all = octets_le32(frame->known.at + EDONKEY_HASH + n);
 
-	return all <= BLOCK_MAX && frame->length - head <= all &&
-	       !(number(frame->known.at + EDONKEY_HASH, wide) >> SIZE_BITS) &&
+	return all <= EDONKEY_BLOCK_MAX && frame->length - head <= all &&
+	       !(number(frame->known.at + EDONKEY_HASH, wide) >> EDONKEY_SIZE_BITS) &&
 	       edonkey_is_hash(frame->known.at);
 }
 
@@ -216,7 +201,7 @@ static bool wants_good(const struct frame *frame, bool wide)
 	for (unsigned i = 0; i < TIMES; i++) {
 		uint64_t start = number(starts + i * n, wide), end = number(ends + i * n, wide);
 
-		if (end < start || end - start > BLOCK_MAX || end >> SIZE_BITS)
+		if (end < start || end - start > EDONKEY_BLOCK_MAX || end >> EDONKEY_SIZE_BITS)
 			return false;
 		used += end > start;
 	}
@@ -241,15 +226,15 @@ static bool tells_much(const struct frame *frame)
 
 	if (!frame->whole || length < 3)
 		return false;
-	if (frame->proto == PROTO_ED2K && frame->opcode == 0x38) {
+	if (frame->proto == EDONKEY_ED2K && frame->opcode == 0x38) {
 		return length > 8 && octets_le16(in->at) + 2u == length &&
 		       is_words(in->at + 2, length - 2);
 	}
 	if (length < EDONKEY_HASH || !edonkey_is_hash(in->at))
 		return false;
-	if (frame->proto == PROTO_EMULE)
+	if (frame->proto == EDONKEY_EMULE)
 		return length == EDONKEY_HASH && (frame->opcode == 0x81 || frame->opcode == 0x9e);
-	if (frame->proto != PROTO_ED2K)
+	if (frame->proto != EDONKEY_ED2K)
 		return false;
 	switch (frame->opcode) {
 	case 0x48:
@@ -276,12 +261,12 @@ static enum verify judge_frame(const struct frame *frame)
 {
 	const struct edonkey_reader *in = &frame->known;
 
-	if (frame->proto == PROTO_PACKED)
+	if (frame->proto == EDONKEY_PACKED)
 		return zlib_good(in) && frame->length >= 8 ? VERIFY_MORE : VERIFY_NO;
-	if (frame->proto == PROTO_EMULE && frame->whole &&
+	if (frame->proto == EDONKEY_EMULE && frame->whole &&
 		(frame->opcode == 1 || frame->opcode == 2))
 		return information(*in);
-	if (frame->proto == PROTO_EMULE) {
+	if (frame->proto == EDONKEY_EMULE) {
 		bool wide = frame->opcode != 0x40;
 
 		if (frame->opcode == 0x40 || frame->opcode == 0xa1)
@@ -340,7 +325,7 @@ static enum verify verify_tcp(const struct probe *probe)
 	// the next frame has not begun, or is none of ours
 	if (!in.left && much)
 		return VERIFY_PARTIAL;
-	return in.left < FRAME_HEADER ? VERIFY_MORE : VERIFY_NO;
+	return in.left < EDONKEY_FRAME_HEADER ? VERIFY_MORE : VERIFY_NO;
 }
 
 // ---- UDP to servers (0xe3) and between clients (0xc5) ----
@@ -378,7 +363,7 @@ static bool result_good(struct edonkey_reader in)
 	edonkey_skip(&in, 26);
 	if (!tags || tags > 32 || !edonkey_skip_tags(&in, tags))
 		return false;
-	return !in.left || (in.left > 2 && in.at[0] == PROTO_ED2K && in.at[1] == 0x99);
+	return !in.left || (in.left > 2 && in.at[0] == EDONKEY_ED2K && in.at[1] == 0x99);
 }
 
 static enum verify verify_server(const struct probe *probe)
@@ -492,10 +477,10 @@ static enum verify verify(const struct probe *probe)
 	if (probe->length < 2)
 		return VERIFY_NO;
 	switch (probe->bytes[0]) {
-	case PROTO_KAD: return kad_verify(probe);
-	case PROTO_KAD_PACKED: return kad_verify_packed(probe);
-	case PROTO_ED2K: return verify_server(probe);
-	case PROTO_EMULE: return verify_client(probe);
+	case EDONKEY_KAD: return kad_verify(probe);
+	case EDONKEY_KAD_PACKED: return kad_verify_packed(probe);
+	case EDONKEY_ED2K: return verify_server(probe);
+	case EDONKEY_EMULE: return verify_client(probe);
 	default: return VERIFY_NO;
 	}
 }

@@ -5,8 +5,8 @@
 #define SLUICE_EDONKEY_EXCHANGE_H
 
 #include "classify/app_proto.h"
+#include "pipeline/vocab/edonkey_wire.h"
 
-#define EDONKEY_HASH            16
 #define EDONKEY_HASH_OCTETS_MIN 10 // different ones of the 16
 
 // Numbers, padding and text are no hash: fewer of their octets differ.

@@ -8,12 +8,7 @@
 #include <string.h>
 #include "classify/proto/edonkey/tag.h"
 #include "classify/text.h"
-
-enum {
-	PROTO_ED2K = 0xe3,
-	PROTO_EMULE = 0xc5,
-	PROTO_KAD = 0xe4,
-};
+#include "pipeline/vocab/edonkey_wire.h"
 
 // One message, and who says it.
 struct speaker {
@@ -291,11 +286,6 @@ static void client_sources(struct speaker *speaker, struct edonkey_reader in)
 
 // ---- TCP ----
 
-enum {
-	FRAME_HEADER = 6, // protocol, length of the rest, opcode
-	FRAME_MAX = 2 << 20,
-};
-
 enum {                   // words of the memo, by half
 	WORD_SKIP = 0,   // octets of the frame at hand that nobody wants
 	WORD_BROKEN = 2, // cannot be followed any more
@@ -327,9 +317,9 @@ static bool is_wanted(uint8_t proto, uint8_t opcode)
 	static const uint8_t emule[] = {0x81, 0x82, 0x83, 0x84, 0x92, 0xa4, 0xa8};
 	static const uint8_t ed2k[] = {0x01, 0x4c, 0x19, 0x23, 0x42, 0x44};
 
-	if (proto == PROTO_EMULE)
+	if (proto == EDONKEY_EMULE)
 		return memchr(emule, opcode, sizeof(emule));
-	return proto == PROTO_ED2K && memchr(ed2k, opcode, sizeof(ed2k));
+	return proto == EDONKEY_ED2K && memchr(ed2k, opcode, sizeof(ed2k));
 }
 
 // Between clients: requests for sources (0x83: version and options in front), alone or among
@@ -355,7 +345,7 @@ static void emule_frame(struct speaker *speaker, uint8_t opcode, struct edonkey_
 
 static void frame(struct speaker *speaker, uint8_t proto, uint8_t opcode, struct edonkey_reader in)
 {
-	if (proto == PROTO_EMULE) {
+	if (proto == EDONKEY_EMULE) {
 		emule_frame(speaker, opcode, in);
 		return;
 	}
@@ -378,18 +368,19 @@ static uint32_t gather(
 	uint32_t kept = state->line_length[half], used = 0, whole, here;
 	uint8_t *line = state->line[half];
 
-	while (used < length && kept < FRAME_HEADER)
+	while (used < length && kept < EDONKEY_FRAME_HEADER)
 		line[kept++] = bytes[used++];
 	state->line_length[half] = (uint16_t)kept;
-	if (kept < FRAME_HEADER)
+	if (kept < EDONKEY_FRAME_HEADER)
 		return used;
 	whole = octets_le32(line + 1);
-	if (!whole || whole > FRAME_MAX ||
-		(line[0] != PROTO_ED2K && line[0] != PROTO_EMULE && line[0] != 0xd4)) {
+	if (!whole || whole > EDONKEY_FRAME_MAX ||
+		(line[0] != EDONKEY_ED2K && line[0] != EDONKEY_EMULE &&
+			line[0] != EDONKEY_PACKED)) {
 		state->memo.word[WORD_BROKEN + half] = true;
 		return length;
 	}
-	whole += FRAME_HEADER - 1;
+	whole += EDONKEY_FRAME_HEADER - 1;
 	if (!is_wanted(line[0], line[5]) || whole > APP_LINE_BYTES) {
 		state->memo.word[WORD_SKIP + half] = whole - kept;
 		state->line_length[half] = 0;
@@ -400,7 +391,8 @@ static uint32_t gather(
 	state->line_length[half] = (uint16_t)(kept + here);
 	if (kept + here == whole) {
 		frame(speaker, line[0], line[5],
-			(struct edonkey_reader){line + FRAME_HEADER, whole - FRAME_HEADER});
+			(struct edonkey_reader){
+				line + EDONKEY_FRAME_HEADER, whole - EDONKEY_FRAME_HEADER});
 		state->line_length[half] = 0;
 	}
 	return used + here;
@@ -471,11 +463,11 @@ bool edonkey_peers_datagram(
 		return true;
 	const struct edonkey_reader in = {message.at + 2, message.length - 2};
 
-	if (message.at[0] == PROTO_KAD)
+	if (message.at[0] == EDONKEY_KAD)
 		kad(&speaker, message.at[1], in);
-	else if (message.at[0] == PROTO_ED2K && message.at[1] == 0x9b) // a server's answer
+	else if (message.at[0] == EDONKEY_ED2K && message.at[1] == 0x9b) // a server's answer
 		server_sources(&speaker, in, false);
-	else if (message.at[0] == PROTO_ED2K)
+	else if (message.at[0] == EDONKEY_ED2K)
 		ask_server(&speaker, message.at[1], in);
 	return true;
 }

@@ -1,43 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads one tag of eDonkey or Kad: its name, its type and the size of its value.
 #include "classify/proto/edonkey/tag.h"
+#include "pipeline/vocab/edonkey_wire.h"
 #include "pipeline/vocab/octets.h"
 
-enum tag_type {
-	TAG_HASH = 0x01,
-	TAG_STRING = 0x02, // behind its length in two octets
-	TAG_UINT32 = 0x03,
-	TAG_FLOAT = 0x04,
-	TAG_BOOL = 0x05,
-	TAG_UINT16 = 0x08,
-	TAG_UINT8 = 0x09,
-	TAG_OCTETS = 0x0a, // behind their length in one octet
-	TAG_UINT64 = 0x0b,
-	TAG_STRING_1 = 0x11, // of 1 ... 16 octets
-	TAG_STRING_16 = 0x20,
-	TAG_SHORT_NAME = 0x80, // its name is one octet
-};
-
-// Octets of the value; false: they cannot be known.
+// Octets of the value, with its length if it has one; false: they cannot be known.
 static bool value_size(uint8_t type, const struct edonkey_reader *in, uint32_t *size)
 {
-	static const uint8_t sizes[] = {[TAG_HASH] = 16,
-		[TAG_UINT32] = 4,
-		[TAG_FLOAT] = 4,
-		[TAG_BOOL] = 1,
-		[TAG_UINT16] = 2,
-		[TAG_UINT8] = 1,
-		[TAG_UINT64] = 8};
+	uint32_t length = edonkey_value_length_bytes(type);
 
-	if (type == TAG_STRING && in->left >= 2)
-		*size = 2u + octets_le16(in->at);
-	else if (type == TAG_OCTETS && in->left >= 1)
-		*size = 1u + in->at[0];
-	else if (type >= TAG_STRING_1 && type <= TAG_STRING_16)
-		*size = type - TAG_STRING_1 + 1u;
-	else
-		*size = type < sizeof(sizes) ? sizes[type] : 0;
-	return *size > 0;
+	*size = edonkey_value_bytes(type);
+	if (!length)
+		return *size > 0;
+	if (in->left < length)
+		return false;
+	*size = length == 1 ? in->at[0] : length == 2 ? octets_le16(in->at) : octets_le32(in->at);
+	*size = *size > UINT32_MAX - length ? UINT32_MAX : *size + length;
+	return true;
 }
 
 static bool take_name(struct edonkey_reader *in, bool is_short, uint8_t *name)
@@ -62,17 +41,18 @@ bool edonkey_tag_take(struct edonkey_reader *in, struct edonkey_tag *tag)
 	uint32_t size;
 
 	*tag = (struct edonkey_tag){0};
-	if (!edonkey_skip(in, 1) || !take_name(in, type & TAG_SHORT_NAME, &tag->name))
+	if (!edonkey_skip(in, 1) || !take_name(in, type & EDONKEY_TAG_SHORT_NAME, &tag->name))
 		return false;
-	type &= (uint8_t)~TAG_SHORT_NAME;
+	type &= (uint8_t)~EDONKEY_TAG_SHORT_NAME;
 	if (!value_size(type, in, &size) || in->left < size)
 		return false;
-	tag->is_number = type == TAG_UINT32 || type == TAG_UINT16 || type == TAG_UINT8;
-	if (type == TAG_UINT32)
+	tag->is_number = type == EDONKEY_TAG_UINT32 || type == EDONKEY_TAG_UINT16 ||
+			 type == EDONKEY_TAG_UINT8;
+	if (type == EDONKEY_TAG_UINT32)
 		tag->number = octets_le32(in->at);
-	else if (type == TAG_UINT16)
+	else if (type == EDONKEY_TAG_UINT16)
 		tag->number = octets_le16(in->at);
-	else if (type == TAG_UINT8)
+	else if (type == EDONKEY_TAG_UINT8)
 		tag->number = in->at[0];
 	return edonkey_skip(in, size);
 }
