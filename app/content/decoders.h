@@ -14,6 +14,7 @@
 	X(ftp_data)         \
 	X(http)             \
 	X(irc)              \
+	X(nfs)              \
 	X(smb)              \
 	X(msn)              \
 	X(tftp)             \

@@ -472,7 +472,17 @@ static enum content_fed take(void *of, unsigned side, struct content_turn *turn,
 	return fed;
 }
 
-// Bytes of a file, or of what is not read, may be lost; what else there is may not.
+// How many of the next bytes may be lost: those of a file, or of what is not read.
+static uint32_t may_lose(const struct smb_half *half)
+{
+	switch (half->step) {
+	case SMB_AT_BLOCK: return half->left;
+	case SMB_AT_MESSAGE: return half->message;
+	case SMB_AT_REST: return half->frame;
+	default: return 0;
+	}
+}
+
 static enum content_fed lose(void *of, unsigned side, struct content_turn *turn, uint64_t length)
 {
 	struct smb_state *state = of;
@@ -481,24 +491,25 @@ static enum content_fed lose(void *of, unsigned side, struct content_turn *turn,
 		.turn = turn,
 		.at64 = state->streams[side].at64,
 		.side = (uint8_t)side};
-	struct smb_half *half = in.half;
-	uint32_t most = half->step == SMB_AT_BLOCK     ? half->left
-			: half->step == SMB_AT_MESSAGE ? half->message
-			: half->step == SMB_AT_REST    ? half->frame
-						       : 0;
 
-	if (length > most) {
-		note(&in, CONTENT_NOTE_LOST);
-		end_all(state, turn);
-		return CONTENT_OVER;
+	while (length) {
+		uint32_t most = may_lose(in.half);
+		uint32_t n = length < most ? (uint32_t)length : most;
+
+		if (!n) {
+			note(&in, CONTENT_NOTE_LOST);
+			end_all(state, turn);
+			return CONTENT_OVER;
+		}
+		if (in.half->step == SMB_AT_BLOCK) {
+			in.half->left -= n;
+			if (in.half->open)
+				content_raw_lose(&in.half->open->placed[side]->raw, n);
+		}
+		used(&in, n);
+		settle(&in);
+		length -= n;
 	}
-	if (half->step == SMB_AT_BLOCK) {
-		half->left -= (uint32_t)length;
-		if (half->open)
-			content_raw_lose(&half->open->placed[side]->raw, length);
-	}
-	used(&in, (uint32_t)length);
-	settle(&in);
 	return CONTENT_FED;
 }
 
