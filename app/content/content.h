@@ -150,6 +150,7 @@ struct content_message {
 	bool to_is_list; // `to` may be several, separated by commas, and is longer then
 	bool verbatim;   // its text is the bytes [begins64, ends64) as they were sent
 	bool in_pieces;  // other things lie between its bytes: only the unit may be blanked
+	bool keeps_lines; // blanks take the place of all but CR and LF
 	// The byte that may stand for each byte of the text, and of its unit, in the stream, so
 	// that a receiver goes on behind it; 0: there is none.
 	uint8_t blank;
@@ -180,10 +181,17 @@ struct content_message {
 	X(TWO_NAMES, "two_names")           /* of one file, and not all of them are compared */    \
 	X(BAD_MULTIPART, "bad_multipart")   /* no boundary, or one that is too long */             \
 	X(BAD_XML, "bad_xml")               /* not well-formed, or not what XMPP allows of it */   \
+	X(TWO_TYPES, "two_types")           /* Content-Types of one part that differ */            \
+	X(TWO_ENCODINGS, "two_encodings")   /* Content-Transfer-Encodings that differ */           \
+	X(TWO_BOUNDARIES, "two_boundaries") /* of one multipart, or in a form that few know */     \
+	X(BAD_ENCODING, "bad_encoding")     /* base64, quoted-printable, uuencode, yEnc */         \
+	X(MAIL_IN_PARTS, "mail_in_parts")   /* a file in several mails, message/partial */         \
+	X(END_OF_MAIL, "end_of_mail")       /* a dot that only some take for the end of a mail */  \
 	X(RESENT_DIFFERS, "resent_differs") /* what was not taken comes again as something else */ \
 	/* limits */                                                                               \
 	X(HEAD_TOO_LONG, "head_too_long")                                                          \
 	X(TOO_MANY_REQUESTS, "too_many_requests") /* pipelined, or offers: not answered */         \
+	X(TOO_DEEP, "too_deep")                   /* parts inside of parts */                      \
 	X(BOMB, "bomb")                           /* decodes to too much */                        \
 	X(NO_MEMORY, "no_memory")                                                                  \
 	/* opaque from here on */                                                                  \

@@ -17,6 +17,7 @@
 	X(nfs)              \
 	X(smb)              \
 	X(msn)              \
+	X(smtp)             \
 	X(tftp)             \
 	X(xmpp)
 

@@ -6,10 +6,9 @@
 //
 //   mime_open()   a mail begins
 //   mime_feed()   its next bytes, again and again
-//   mime_flush()  before each return of the decoder's feed(): texts are told as far as they are here
-//   mime_lose()   bytes of it will never come
-//   mime_end()    it ends
-//   mime_close()  always, at last; the flow may be over in the middle
+//   mime_flush()  before each return of the decoder's feed(): texts are told as far as they are
+//   here mime_lose()   bytes of it will never come mime_end()    it ends mime_close()  always, at
+//   last; the flow may be over in the middle
 //
 // What is told does not depend on how the bytes were cut, on the budget of the turn (`output`
 // counts bytes of files), nor on memory that was refused meanwhile: as with content_decoder.feed().
@@ -43,9 +42,10 @@ struct mime *mime_open(struct content_turn *turn, const struct mime_about *about
 
 // The next bytes of the mail, of which the first stands at `at64` in the half. Lines end in CR LF,
 // as on the wire, or in LF. Where the protocol has taken something out before them `at64` is higher
-// than where the bytes before ended: nothing is missing then. *taken, 0 at first: how many are done
-// with. CONTENT_FED: all. CONTENT_MORE: the turn's budget ended; what was not taken comes again,
-// even if it is nothing. Never CONTENT_NO_MEMORY or CONTENT_OVER.
+// than where the bytes before ended: nothing is missing then. It is a dot where it is one byte,
+// which may be blanked with the text around it; a text around more is never blanked. *taken, 0 at
+// first: how many are done with. CONTENT_FED: all. CONTENT_MORE: the turn's budget ended; what was
+// not taken comes again, even if it is nothing. Never CONTENT_NO_MEMORY or CONTENT_OVER.
 enum content_fed mime_feed(struct mime *mime, struct content_turn *turn,
 	const struct mime_about *about, uint64_t at64, const uint8_t *bytes, uint32_t length,
 	uint32_t *taken);
