@@ -128,6 +128,7 @@ struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_
 				.turn_bytes = gateway->content.turn_kb << 10,
 				.memory_bytes = (uint64_t)gateway->content.memory_mb << 20,
 				.arena_bytes = (uint64_t)gateway->content.records_mb << 20,
+				.torrents_bytes = (uint64_t)gateway->content.torrents_mb << 20,
 				.refused = gateway->content.refused_files,
 				.refused_s = gateway->content.refused_s,
 				.packet_bytes = gateway->paths.evidence

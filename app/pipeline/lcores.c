@@ -123,7 +123,8 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 		lcore->impair_rx = impair;
 	else
 		lcore->impair_tx = impair;
-	missing = "decoders of content (content.flows, content.memory_mb, content.records_mb)";
+	missing = "decoders of content (content.flows, content.memory_mb, content.records_mb, "
+		  "content.torrents_mb)";
 	if (!content_new(lcore, &limits->content))
 		goto fail;
 	missing = "pages for clients whose answer is refused (of a fixed number)";

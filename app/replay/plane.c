@@ -129,6 +129,7 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 			.turn_bytes = CONTENT_TURN_BYTES,
 			.memory_bytes = CONTENT_BYTES,
 			.arena_bytes = CONTENT_BYTES,
+			.torrents_bytes = CONTENT_BYTES,
 			.refused = REFUSED_FILES,
 			.refused_s = REFUSED_S,
 			.packet_bytes = options->audit ? PACKET_BYTES : 0},

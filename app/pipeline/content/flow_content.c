@@ -6,6 +6,7 @@
 #include <string.h>
 #include "pipeline/content/places.h"
 #include "pipeline/content/report_work.h"
+#include "pipeline/content/torrents.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/vocab/pages.h"
@@ -63,6 +64,12 @@ bool content_new(struct lcore *lcore, const struct content_limits *limits)
 	content->refused = refused_files_new(limits->refused, limits->refused_s, lcore->socket);
 	if (limits->packet_bytes)
 		content->incidents = incident_ring_new(limits->packet_bytes, lcore->socket);
+	if (!torrents_join(&lcore->dp->torrents, limits->torrents_bytes, &lcore->parse.seed,
+		    lcore->socket))
+		return false;
+	if (lcore->dp->torrents)
+		content->torrents = torrents_for(lcore);
+	content->torrent_type = file_type_by_word("torrent");
 	return content->memory && content->channel && content->refused &&
 	       (content->incidents || !limits->packet_bytes);
 }
@@ -75,6 +82,8 @@ void content_free(struct lcore *lcore)
 	content_memory_free(lcore->content->memory);
 	refused_files_free(lcore->content->refused);
 	incident_ring_free(lcore->content->incidents);
+	if (lcore->content->torrents.hold)
+		torrents_leave(&lcore->dp->torrents);
 	munmap(lcore->content, pool_bytes(lcore->content->n_flows));
 	lcore->content = NULL;
 }
@@ -146,6 +155,11 @@ static void settle(struct lcore *lcore, struct flow_content *flow)
 	flow->since_ns = lcore->now_ns;
 }
 
+static const struct content_torrents *torrents_of(const struct content *content)
+{
+	return content->torrents.hold ? &content->torrents : NULL;
+}
+
 // One call, or as many as one span may ask for.
 static enum content_taken feed_on(struct feeding *feeding, const struct span *span,
 	const struct decoder_sink *others, bool waits)
@@ -163,6 +177,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 		.app = flow_at(lcore->flows, flow->ref)->app,
 		.data_app = flow->data_app ? flow->data_app : flow_at(lcore->flows, flow->ref)->app,
 		.announced = expected ? &expected->what.label : NULL,
+		.torrents = torrents_of(feeding->content),
 	};
 	enum content_fed fed = CONTENT_MORE;
 	unsigned half = span->half & 1;
@@ -440,7 +455,8 @@ void flow_content_anew(struct lcore *lcore, uint32_t ref)
 
 	if (!flow)
 		return;
-	struct content_turn turn = {.memory = lcore->content->memory};
+	struct content_turn turn = {
+		.memory = lcore->content->memory, .torrents = torrents_of(lcore->content)};
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
 	struct content_sink sink = content_report;
 

@@ -88,10 +88,11 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	bool stored)
 {
 	struct open_file *file = NULL;
-	bool scans = report_scans(feeding, reported);
+	bool scans = report_scans(feeding, reported), learns = report_learns(feeding, reported);
+	bool matters = scans || number || verdict->undecided || verdict->ask_again;
 
-	if (!reported->elsewhere && (scans || number || verdict->undecided || verdict->ask_again))
-		file = report_open_file(feeding, reported, marks);
+	if (!reported->elsewhere && (matters || learns))
+		file = report_open_file(feeding, reported, marks, matters);
 	if (!file) {
 		if (verdict->undecided && !reported->elsewhere)
 			report_refuse_unseen(feeding);
@@ -102,17 +103,16 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	file->number = number;
 	report_note_verdict(feeding, file, verdict);
 	file->stored = stored && number;
+	file->learns = learns ? LEARNS : LEARNS_BY_TYPE;
 	if (scans)
 		report_scan_begin(feeding, file);
 	return CONTENT_WANT_DATA;
 }
 
-static enum content_want report_file(void *ctx, const struct content_file *reported)
+static struct file_facts facts_of(
+	const struct feeding *feeding, const struct content_file *reported)
 {
-	struct feeding *feeding = ctx;
-	struct lcore *lcore = feeding->lcore;
-	bool extracts = lcore->dp->extracts;
-	struct file_facts facts = {
+	return (struct file_facts){
 		.name = reported->name.bytes,
 		.length = reported->name.length,
 		.size = reported->size,
@@ -120,6 +120,15 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 		.upload = report_is_upload(feeding, reported->half),
 		.id = reported->whole ? &reported->whole->id : NULL,
 	};
+}
+
+static enum content_want report_file(void *ctx, const struct content_file *reported)
+{
+	struct feeding *feeding = ctx;
+	struct lcore *lcore = feeding->lcore;
+	bool extracts = lcore->dp->extracts;
+	struct file_facts facts = facts_of(feeding, reported);
+
 	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
 	// a response with a head, or a request whose head was read to its end
@@ -153,13 +162,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 static void report_asked(void *ctx, const struct content_file *reported)
 {
 	struct feeding *feeding = ctx;
-	struct file_facts facts = {
-		.name = reported->name.bytes,
-		.length = reported->name.length,
-		.size = reported->size,
-		.so_far = reported->range_from,
-		.upload = report_is_upload(feeding, reported->half),
-	};
+	struct file_facts facts = facts_of(feeding, reported);
 
 	if (feeding->flow->asks.ids)
 		report_ids_of_request(feeding, reported);
@@ -283,6 +286,8 @@ static void report_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *byt
 		ask_again(feeding, file, before);
 	if (file->stored && !feeding->flow->refused)
 		keep(feeding, file, at, bytes, length);
+	if (file->learns != LEARNS_NOT)
+		report_learn_bytes(feeding, file, at, bytes, length);
 	if (file->scan && !feeding->flow->refused)
 		report_scan_bytes(feeding, file, at, bytes, length);
 }
@@ -302,6 +307,7 @@ static void close_file(
 	page_send(content, file);
 	file->ended_ns = feeding->lcore->now_ns;
 	file->end = (uint8_t)end;
+	report_learn_end(feeding, file);
 	feeding->flow->n_files--;
 	if (file->scan && asks && !feeding->flow->refused && report_scan_end(feeding, file))
 		return;

@@ -43,7 +43,7 @@ struct content_text report_kept(const struct open_file *file, enum kept_text whi
 }
 
 struct open_file *report_open_file(struct feeding *feeding, const struct content_file *reported,
-	const struct refused_marks *marks)
+	const struct refused_marks *marks, bool matters)
 {
 	static const uint32_t most[] = {
 		[KEPT_NAME] = CONTENT_NAME_BYTES,
@@ -62,7 +62,8 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 	if (feeding->flow->n_files < CONTENT_OPEN_MAX)
 		file = content_take(feeding->content->memory, sizeof(*file) + length);
 	if (!file) {
-		report_unrecorded(feeding, reported->half);
+		if (matters)
+			report_unrecorded(feeding, reported->half);
 		return NULL;
 	}
 	memset(file, 0, sizeof(*file));

@@ -55,9 +55,9 @@ void report_notice(struct feeding *feeding, const struct rule *rule,
 	const struct content_answer *answer, enum content_notice_why why);
 
 // report_open.c: what is kept of a file while it is looked at; NULL: there is no room, which is
-// counted.
+// counted where it `matters`.
 struct open_file *report_open_file(struct feeding *feeding, const struct content_file *reported,
-	const struct refused_marks *marks);
+	const struct refused_marks *marks, bool matters);
 struct content_text report_kept(const struct open_file *file, enum kept_text which);
 // The file as it is recorded: by the name that the verdict is for.
 struct content_file report_name_as(
@@ -67,6 +67,13 @@ struct file_facts report_facts_of(const struct open_file *file);
 // What was found out behind a file's beginning makes a record of it.
 void report_record_late(struct feeding *feeding, struct open_file *file,
 	const struct content_verdict *verdict, const struct file_facts *facts);
+
+// report_torrent.c: a file that says that it is a .torrent, or shows it by its bytes, is gathered,
+// and what it lists is learned at its end.
+bool report_learns(const struct feeding *feeding, const struct content_file *reported);
+void report_learn_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
+	const uint8_t *bytes, uint32_t length);
+void report_learn_end(struct feeding *feeding, struct open_file *file);
 
 // report_scan.c: files that the policy has scanned.
 bool report_scans(const struct feeding *feeding, const struct content_file *reported);

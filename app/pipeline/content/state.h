@@ -5,6 +5,7 @@
 
 #include "content/decoders.h"
 #include "content/memory.h"
+#include "content/torrents.h"
 #include "pipeline/content/flow_content.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/content/incident.h"
@@ -15,6 +16,13 @@
 
 // Texts of a file that is not recorded yet.
 enum kept_text { KEPT_NAME, KEPT_PATH, KEPT_HOST, KEPT_METHOD, KEPT_AGENT, KEPT_TEXTS };
+
+// What a file may list of torrents is learned.
+enum learns {
+	LEARNS_BY_TYPE, // if its first bytes say that it is a .torrent
+	LEARNS,
+	LEARNS_NOT,
+};
 
 // A file that is transferred and looked at: its bytes are wanted, or its end is to be reported.
 struct open_file {
@@ -49,6 +57,9 @@ struct open_file {
 	uint32_t scan;         // number of what is scanned (scan/files.h); 0: it is not
 	struct scan_result av; // what is known by that
 	struct content_record *page; // being filled
+	uint8_t *gathered;           // of a .torrent: what came so far; NULL: nothing
+	uint32_t gathered_bytes, gathered_room;
+	uint8_t learns; // enum learns
 	// Other names; they lie behind `texts`.
 	struct content_alias aliases[CONTENT_ALIASES_MAX];
 	uint8_t n_aliases;
@@ -119,6 +130,8 @@ struct content {
 	uint16_t overheard;              // application that ends may show to speak, or APP_NONE
 	const struct app_proto *ids;     // that finds the content ids of datagrams
 	const struct content_decoder *decoder_of[APPS_MAX];
+	struct content_torrents torrents; // hold NULL: none are kept
+	file_type torrent_type;
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far
 	uint32_t items;         // ... of files, messages and ids that were named

@@ -14,6 +14,7 @@ struct lcore_limits;
 struct content_id_set;
 struct policy;
 struct scan_config;
+struct torrents;
 
 struct dataplane {
 	unsigned n_lcores;
@@ -42,6 +43,7 @@ struct dataplane {
 	bool all_stages; // no packet takes a fast path (stage/stages.h): for comparison; replay
 			 // alone
 	const struct egress_row *egress_rows; // egress/egress.h; ends with {0}; NULL: no row
+	struct torrents *torrents;            // content/torrents.h; NULL: none are kept
 	const struct scan_config *scan; // NULL: no engine; set before the lcores' holds are made
 };
 

@@ -161,6 +161,10 @@
 	X(refused_files_learned, "refused files that are remembered")                     \
 	X(refused_files_again, "flows refused as they asked for a refused file again")    \
 	X(refused_files_evicted, "refused files forgotten for younger ones")              \
+	X(torrents_learned, "torrents whose list of files has come")                      \
+	X(torrents_evicted, "torrents forgotten for younger ones")                        \
+	X(torrents_full, "torrents that found no room, as all are in use")                \
+	X(torrents_unread, "torrents whose list is broken, or too long")                  \
 	X(content_ambiguous, "places where hosts may differ, or a limit was met")         \
 	X(content_ambiguous_refused, "flows refused for such a place")                    \
 	X(content_opaque, "flows that went on in a form that is not decoded")             \

@@ -28,7 +28,8 @@ static uint32_t length_of(const struct conversation *conversation)
 	uint32_t length = 0;
 
 	for (unsigned i = 0; i < CONVERSATION_SAID; i++)
-		length += conversation->said[i].length;
+		if (!conversation->said[i].torrent)
+			length += conversation->said[i].length;
 	return length;
 }
 

@@ -16,6 +16,7 @@ struct said {
 	// who it is between, if not 10.0.0.1:40000 and 10.0.0.2:2121.
 	const struct transfer_label *announced;
 	const struct flow_ends *ends;
+	bool torrent; // nor this: an info dictionary that is learned elsewhere
 };
 
 #define SAID_BYTES(who, what, n, at)                                                  \
@@ -39,6 +40,10 @@ struct said {
 #define SAID_BETWEEN(of)      \
 	{                     \
 		.ends = &(of) \
+	}
+#define SAID_TORRENT(info)                                                   \
+	{                                                                    \
+		.torrent = true, .length = sizeof(info) - 1, .bytes = (info) \
 	}
 
 #define CONVERSATION_SAID 24

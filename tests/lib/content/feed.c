@@ -2,6 +2,7 @@
 // Feeds a conversation to a decoder. Each piece lies in a heap block of its own size, each state in
 // one of the size that the decoder says. Linked with --wrap=content_take.
 #include "lib/content/conversation.h"
+#include "lib/content/fake_torrents.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct feeder {
 	struct content_memory *memory;
 	struct content_sink sink;
 	struct decoder_sink others;
+	struct content_torrents torrents;
 	const struct flow_ends *ends;
 	const struct transfer_label *announced;
 	void *state;
@@ -60,7 +62,8 @@ static struct content_turn turn_of(const struct feeder *feeder)
 		.ends = feeder->ends,
 		.app = CONVERSATION_APP,
 		.data_app = CONVERSATION_DATA_APP,
-		.announced = feeder->announced};
+		.announced = feeder->announced,
+		.torrents = &feeder->torrents};
 }
 
 static void feed_span(struct feeder *feeder, struct span span)
@@ -144,6 +147,10 @@ static void feed_said(struct feeder *feeder, const struct said *said)
 	if (said->flags & SPAN_MIDSTREAM && !feeder->offset64[said->half])
 		feeder->offset64[said->half] = MIDSTREAM_AT;
 
+	if (said->torrent) {
+		feeder->torrents.learn(feeder->torrents.ctx, NULL, said->bytes, said->length);
+		return;
+	}
 	if (said->announced || said->ends) {
 		feeder->announced = said->announced ? said->announced : feeder->announced;
 		feeder->ends = said->ends ? said->ends : feeder->ends;
@@ -180,6 +187,7 @@ uint32_t conversation_feed(const struct content_decoder *decoder,
 	transcript_begin(transcript, feeding->want);
 	feeder.sink = transcript_sink(transcript);
 	feeder.others = transcript_others(transcript);
+	feeder.torrents = fake_torrents();
 	feeder.ends = &ends;
 	takes.n = 0;
 	takes.refused = feeding->refused;
@@ -197,6 +205,7 @@ uint32_t conversation_feed(const struct content_decoder *decoder,
 	check(!use.used, "memory is given back");
 	for (uint32_t i = 0; i < TRANSCRIPT_FILES; i++)
 		check(transcript->files[i].named == transcript->files[i].ended, "files end");
+	fake_torrents_reset();
 	free(feeder.state);
 	takes.refused = 0;
 	return takes.n;

@@ -57,7 +57,10 @@ void records_write(const struct conversation *conversation, FILE *file)
 			write_label(said->announced, file);
 			continue;
 		}
-		write_head(file, (said->half ? HALF_BIT : 0u) | said->flags, said->length);
+		write_head(file,
+			(said->half ? HALF_BIT : 0u) | said->flags |
+				(said->torrent ? RECORD_TORRENT : 0u),
+			said->length);
 		if (said->bytes)
 			fwrite(said->bytes, 1, said->length, file);
 	}
@@ -84,7 +87,8 @@ static void read_records(const uint8_t *bytes, size_t len, struct conversation *
 	for (unsigned n = 0; n < CONVERSATION_SAID && len >= 3; n++) {
 		uint8_t kind = bytes[0];
 		size_t length = (size_t)bytes[1] << 8 | bytes[2];
-		bool gap = kind & SPAN_GAP, announced = kind & RECORD_ANNOUNCED;
+		bool announced = kind & RECORD_ANNOUNCED, torrent = kind & RECORD_TORRENT;
+		bool gap = kind & SPAN_GAP && !torrent;
 
 		bytes += 3;
 		len -= 3;
@@ -97,9 +101,13 @@ static void read_records(const uint8_t *bytes, size_t len, struct conversation *
 		if (announced) {
 			read_label(&labels[n], bytes, length);
 			*said = (struct said){.announced = &labels[n]};
+		} else if (torrent) {
+			*said = (struct said){
+				.torrent = true, .length = (uint32_t)length, .bytes = bytes};
 		} else {
 			*said = (struct said){kind & HALF_BIT ? HALF_S2C : HALF_C2S,
-				kind & FED_FLAGS, (uint32_t)length, gap ? NULL : bytes, NULL, NULL};
+				kind & FED_FLAGS, (uint32_t)length, gap ? NULL : bytes, NULL, NULL,
+				false};
 		}
 		if (!announced && !said->flags && !length)
 			return;

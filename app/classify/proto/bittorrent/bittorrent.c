@@ -3,7 +3,7 @@
 // service discovery (BEP 14), uTP (BEP 29), and the shape of encrypted connections (mse.h).
 #include <netinet/in.h>
 #include "classify/app_proto.h"
-#include "classify/proto/bittorrent/bencode.h"
+#include "pipeline/vocab/bencode.h"
 #include "classify/proto/bittorrent/ids.h"
 #include "classify/proto/bittorrent/peers.h"
 #include "classify/proto/bittorrent/mse.h"

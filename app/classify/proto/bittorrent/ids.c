@@ -2,7 +2,7 @@
 // Finds the torrents that a datagram names.
 #include "classify/proto/bittorrent/ids.h"
 
-#include "classify/proto/bittorrent/bencode.h"
+#include "pipeline/vocab/bencode.h"
 #include "classify/text.h"
 
 struct found {

@@ -2,7 +2,7 @@
 // Reads the addresses of peers from messages of the DHT, of trackers and of peers.
 #include "classify/proto/bittorrent/peers.h"
 #include <netinet/in.h>
-#include "classify/proto/bittorrent/bencode.h"
+#include "pipeline/vocab/bencode.h"
 #include "classify/text.h"
 #include "pipeline/vocab/address.h"
 
