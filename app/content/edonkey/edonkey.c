@@ -326,7 +326,11 @@ static void end_half(struct ed2k_session *session, unsigned side, struct content
 	const struct ed2k_turn to = turn_of(session, side, turn, 0);
 	struct ed2k_half *half = to.half;
 
-	half->transfer.damaged |= half->mode == ED2K_BODY;
+	if (half->mode == ED2K_BODY) {
+		half->transfer.damaged = true;
+		if (half->transfer.ends64 > to.at64)
+			half->transfer.ends64 = to.at64;
+	}
 	end_frame(&to, true);
 	ed2k_transfer_end(&to, side, false);
 	ed2k_hashes_give(&to);

@@ -8,6 +8,7 @@
 #include "pipeline/vocab/octets.h"
 
 #define OUT_BYTES 4096 // that are decoded at a time
+#define MAX_SIZE  (UINT64_C(1) << EDONKEY_SIZE_BITS)
 
 static uint64_t number(const uint8_t *at, bool wide)
 {
@@ -50,27 +51,22 @@ static bool is_of(const struct ed2k_transfer *transfer, const uint8_t *hash)
 	return transfer->id && !memcmp(transfer->hash, hash, EDONKEY_HASH);
 }
 
-// The size that somebody has claimed for the file.
-static uint64_t size_of(const struct ed2k_turn *to)
+// Behind the file, as far as somebody has said where that is, or any file.
+static uint64_t end_of(const struct ed2k_turn *to)
 {
 	const struct ed2k_reader *reader = &to->half->reader;
 	const struct ed2k_known *known = to->session->known;
 
+	uint64_t size = CONTENT_SIZE_UNKNOWN;
+
 	if (is_of(&to->half->transfer, reader->hash))
-		return to->half->transfer.size;
-	for (unsigned i = 0; known && i < ED2K_KNOWN; i++)
-		if (known[i].used && known[i].half == to->side &&
-			!memcmp(known[i].hash, reader->hash, EDONKEY_HASH))
-			return known[i].size;
-	return CONTENT_SIZE_UNKNOWN;
-}
-
-static bool fits(const struct ed2k_turn *to, uint64_t end)
-{
-	uint64_t size = size_of(to);
-
-	return end <= UINT64_C(1) << EDONKEY_SIZE_BITS &&
-	       (size == CONTENT_SIZE_UNKNOWN || end <= size);
+		size = to->half->transfer.size;
+	else
+		for (unsigned i = 0; known && i < ED2K_KNOWN; i++)
+			if (known[i].used && known[i].half == to->side &&
+				!memcmp(known[i].hash, reader->hash, EDONKEY_HASH))
+				size = known[i].size;
+	return size < MAX_SIZE ? size : MAX_SIZE;
 }
 
 static void refuse(const struct ed2k_turn *to)
@@ -88,7 +84,7 @@ void ed2k_part_begin(const struct ed2k_turn *to, bool wide)
 	bool whole = to->rest == ED2K_REST_UNKNOWN || to->rest == end - start;
 
 	memcpy(reader->hash, reader->field, EDONKEY_HASH);
-	if (end <= start || end - start > EDONKEY_FRAME_MAX || !whole || !fits(to, end)) {
+	if (end <= start || end - start > EDONKEY_FRAME_MAX || !whole || end > end_of(to)) {
 		refuse(to);
 		return;
 	}
@@ -107,7 +103,7 @@ void ed2k_block_begin(const struct ed2k_turn *to, bool wide)
 	memcpy(reader->hash, reader->field, EDONKEY_HASH);
 	reader->at = number(start, wide);
 	if (all > EDONKEY_BLOCK_MAX || (to->rest != ED2K_REST_UNKNOWN && to->rest > all) ||
-		!fits(to, reader->at)) {
+		reader->at > end_of(to)) {
 		refuse(to);
 		return;
 	}
@@ -245,29 +241,29 @@ static void give_up(const struct ed2k_turn *to, struct ed2k_block *block)
 	ed2k_rest(&to->half->reader);
 }
 
-// False: they are more than anybody has asked for.
+// Up to where nobody takes more of it. False: there are more.
 static bool put_block(
 	const struct ed2k_turn *to, struct ed2k_block *block, const uint8_t *bytes, uint32_t length)
 {
 	struct ed2k_transfer *transfer = &to->half->transfer;
 	const struct content_sink *sink = to->turn->sink;
-	uint64_t at = block->from + block->told;
+	uint64_t at = block->from + block->told, end = end_of(to);
+	uint32_t here = length;
 
-	if (!length)
-		return true;
-	if (length > EDONKEY_BLOCK_MAX - block->told) {
-		ed2k_note(to, CONTENT_NOTE_BOMB);
-		return false;
+	if (here > EDONKEY_BLOCK_MAX - block->told)
+		here = EDONKEY_BLOCK_MAX - block->told;
+	if (here > end - at)
+		here = (uint32_t)(end - at);
+	if (here) {
+		sink->bytes(sink->ctx, transfer->id, at, bytes, here);
+		to->turn->output -= here;
+		came(transfer, at, here);
+		block->told += here;
 	}
-	if (!fits(to, at + length)) {
-		ed2k_note(to, CONTENT_NOTE_BAD_LENGTH);
-		return false;
-	}
-	sink->bytes(sink->ctx, transfer->id, at, bytes, length);
-	to->turn->output -= length;
-	came(transfer, at, length);
-	block->told += length;
-	return true;
+	if (here < length)
+		ed2k_note(to, block->told < EDONKEY_BLOCK_MAX ? CONTENT_NOTE_BAD_LENGTH
+							      : CONTENT_NOTE_BOMB);
+	return here == length;
 }
 
 // `fed` of the bytes have been given to the coding; where it may have more to tell than there was
@@ -324,7 +320,6 @@ enum content_fed ed2k_block_take(
 	struct ed2k_transfer *transfer = &to->half->transfer;
 	struct ed2k_reader *reader = &to->half->reader;
 	struct ed2k_block *block;
-	uint32_t before = *used;
 	enum content_fed fed = CONTENT_FED;
 
 	if (!open_file(to))
@@ -336,13 +331,12 @@ enum content_fed ed2k_block_take(
 	block = block_at(to, reader->at);
 	if (!block)
 		return CONTENT_NO_MEMORY;
-	if (block->coding) {
+	if (to->plain) // of the frame: how much of it is the block's own need not be known
+		transfer->ends64 = to->at64 + to->rest;
+	if (block->coding)
 		fed = decode(to, block, bytes, length, used);
-	} else {
+	else
 		ed2k_rest(reader);
-	}
-	if (to->plain)
-		transfer->ends64 = to->at64 + (*used - before);
 	return fed;
 }
 
