@@ -272,6 +272,7 @@ static enum content_fed take(void *of, unsigned side, struct content_turn *turn,
 	struct ed2k_half *half = &session->halves[side];
 	struct ed2k_turn to = turn_of(session, side, turn, 0);
 
+	half->heard = true;
 	half->unsure |= session->streams[side].joined;
 	switch (half->mode) {
 	case ED2K_BODY: return take_body(session, side, turn, bytes, length, taken);
@@ -316,7 +317,7 @@ static enum content_fed lose(void *of, unsigned side, struct content_turn *turn,
 	half->transfer.damaged = half->transfer.id;
 	end_frame(&to, true);
 	half->unsure = true;
-	if (session->streams[side].at64)
+	if (half->heard)
 		ed2k_note(&to, CONTENT_NOTE_LOST);
 	return CONTENT_FED;
 }

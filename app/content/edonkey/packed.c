@@ -13,7 +13,7 @@ struct ed2k_packed {
 	uint16_t from, to; // of `out`, which the message has not taken yet
 	bool ahead;        // the frame's next byte has been given to the coding
 	bool over;         // nothing more of the frame is looked at
-	bool whole;
+	bool broken, bomb;
 	uint8_t out[OUT_BYTES];
 };
 
@@ -29,7 +29,7 @@ bool ed2k_packed_open(const struct ed2k_turn *to)
 	}
 	packed->coding = coding;
 	packed->told = packed->from = packed->to = 0;
-	packed->ahead = packed->over = packed->whole = false;
+	packed->ahead = packed->over = packed->broken = packed->bomb = false;
 	to->half->packed = packed;
 	return true;
 }
@@ -51,21 +51,31 @@ static enum content_fed drain(struct ed2k_turn *to)
 static bool fill(const struct ed2k_turn *to, const uint8_t *bytes, uint32_t *in)
 {
 	struct ed2k_packed *packed = to->half->packed;
-	uint32_t told = OUT_BYTES;
+	uint32_t told = OUT_BYTES, left = ED2K_UNPACKED_MAX - packed->told;
 	enum coding_state state = coding_feed(packed->coding, bytes, in, packed->out, &told, false);
+	bool more = told == OUT_BYTES;
 
+	packed->over = state != CODING_GOES_ON;
+	packed->broken = state == CODING_BROKEN;
+	packed->bomb = told > left;
+	told = told < left ? told : left;
 	packed->from = 0;
 	packed->to = (uint16_t)told;
 	packed->told += told;
-	packed->whole = state == CODING_END;
-	packed->over = state != CODING_GOES_ON;
-	if (state == CODING_BROKEN)
-		ed2k_note(to, CONTENT_NOTE_CODING_LIES);
-	if (packed->told > ED2K_UNPACKED_MAX) {
+	return more;
+}
+
+// What was unpacked has been told.
+static bool is_over(const struct ed2k_turn *to)
+{
+	struct ed2k_packed *packed = to->half->packed;
+
+	if (packed->bomb)
 		ed2k_note(to, CONTENT_NOTE_BOMB);
-		packed->over = true;
-	}
-	return told == OUT_BYTES;
+	else if (packed->broken)
+		ed2k_note(to, CONTENT_NOTE_CODING_LIES);
+	packed->over |= packed->bomb;
+	return packed->over;
 }
 
 enum content_fed ed2k_packed_take(
@@ -83,7 +93,7 @@ enum content_fed ed2k_packed_take(
 			*used += given ? given - 1 : 0;
 			return fed;
 		}
-		if (packed->over || (!more && given == length))
+		if (is_over(to) || (!more && given == length))
 			break;
 		uint32_t in = length - given;
 

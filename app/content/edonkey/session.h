@@ -140,6 +140,7 @@ struct ed2k_half {
 	uint32_t noted; // bits of notes
 	uint8_t mode;   // enum ed2k_mode
 	bool unsure;    // what comes next may be no frame
+	bool heard;     // some of it
 	uint8_t nick_length, n_recent;
 	uint8_t head[ED2K_WINDOW_BYTES];
 	uint8_t nick[CONTENT_PARTY_BYTES];

@@ -7,8 +7,9 @@
 #include "content/memory.h"
 #include "pipeline/vocab/octets.h"
 
-#define OUT_BYTES 4096 // that are decoded at a time
-#define MAX_SIZE  (UINT64_C(1) << EDONKEY_SIZE_BITS)
+#define OUT_BYTES  4096                       // that are decoded at a time
+#define PACKED_MAX (EDONKEY_BLOCK_MAX + 1024) // some compress what becomes longer by that
+#define MAX_SIZE   (UINT64_C(1) << EDONKEY_SIZE_BITS)
 
 static uint64_t number(const uint8_t *at, bool wide)
 {
@@ -102,7 +103,7 @@ void ed2k_block_begin(const struct ed2k_turn *to, bool wide)
 
 	memcpy(reader->hash, reader->field, EDONKEY_HASH);
 	reader->at = number(start, wide);
-	if (all > EDONKEY_BLOCK_MAX || (to->rest != ED2K_REST_UNKNOWN && to->rest > all) ||
+	if (all > PACKED_MAX || (to->rest != ED2K_REST_UNKNOWN && to->rest > all) ||
 		reader->at > end_of(to)) {
 		refuse(to);
 		return;
