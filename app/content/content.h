@@ -10,6 +10,7 @@
 #ifndef SLUICE_CONTENT_H
 #define SLUICE_CONTENT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "pipeline/vocab/content_id.h"
@@ -216,6 +217,10 @@ enum content_note {
 #undef X
 		CONTENT_NOTES_MAX
 };
+
+// Of sets of notes: those that were told of a half, ...
+#define CONTENT_NOTE_BIT(note) (UINT64_C(1) << (note))
+static_assert(CONTENT_NOTES_MAX <= 64, "each note has a bit");
 
 static inline bool content_note_is_ambiguous(enum content_note note)
 {

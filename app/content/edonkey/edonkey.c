@@ -21,13 +21,12 @@ static_assert(sizeof(struct ed2k_session) <= 2048, "a connection that is idle co
 void ed2k_note(const struct ed2k_turn *to, enum content_note note)
 {
 	const struct content_sink *sink = to->turn->sink;
-	uint32_t bit = 1u << note;
+	uint64_t bit = CONTENT_NOTE_BIT(note);
 
 	if (!(to->half->noted & bit))
 		sink->note(sink->ctx, note, to->side, to->half->frame64);
 	to->half->noted |= bit;
 }
-static_assert(CONTENT_NOTES_MAX <= 32, "notes fit a word");
 
 void ed2k_id(const struct ed2k_turn *to, const uint8_t *hash)
 {

@@ -137,7 +137,7 @@ struct ed2k_half {
 	uint64_t frame64;
 	uint32_t left;
 	uint32_t head_length;
-	uint32_t noted; // bits of notes
+	uint64_t noted; // bits of notes
 	uint8_t mode;   // enum ed2k_mode
 	bool unsure;    // what comes next may be no frame
 	bool heard;     // some of it

@@ -15,7 +15,7 @@ struct ftp_half {
 	uint8_t *line;    // as much as is here of a line that goes on; NULL: nothing
 	uint64_t at64;    // of the next byte
 	uint64_t begin64; // of the line
-	uint32_t noted;   // a bit for each note that was told
+	uint64_t noted;   // a bit for each note that was told
 	uint16_t length;
 	bool started;
 	bool skip; // up to the end of a line that is too long, or has a gap
@@ -51,9 +51,9 @@ static void end_all(struct ftp_state *state, struct content_turn *turn)
 static void note_once(struct ftp_half *half, unsigned side, const struct content_turn *turn,
 	enum content_note note, uint64_t at64)
 {
-	if (!(half->noted & 1u << note))
+	if (!(half->noted & CONTENT_NOTE_BIT(note)))
 		turn->sink->note(turn->sink->ctx, note, side, at64);
-	half->noted |= 1u << note;
+	half->noted |= CONTENT_NOTE_BIT(note);
 }
 
 // Telnet's commands where they stand inside: some servers take them out, others read a name.

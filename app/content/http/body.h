@@ -35,7 +35,7 @@ struct http_body {
 	struct http_file file;
 	uint64_t begins64;
 	uint64_t in, out;                     // of the codings
-	uint32_t notes;                       // that were told of the message
+	uint64_t notes;                       // that were told of the message
 	uint8_t shape;                        // enum http_body_shape
 	uint8_t framing;                      // enum http_framing
 	uint8_t kinds[HTTP_CODINGS], n_kinds; // to be undone, in this order

@@ -5,7 +5,7 @@
 
 #include "content/http/parameter.h"
 
-#define NOTE(symbol) (1u << CONTENT_NOTE_##symbol)
+#define NOTE(symbol) CONTENT_NOTE_BIT(CONTENT_NOTE_##symbol)
 
 static const struct {
 	const char *name;
@@ -53,10 +53,10 @@ static struct http_piece keep(struct http_head *head, struct content_text text, 
 }
 
 // RFC 9110 section 8.6: a list of equal values is one value.
-static uint32_t read_length(struct http_head *head, struct content_text rest)
+static uint64_t read_length(struct http_head *head, struct content_text rest)
 {
 	struct content_text member;
-	uint32_t notes = 0;
+	uint64_t notes = 0;
 
 	while (http_list_next(&rest, &member)) {
 		uint64_t length;
@@ -75,7 +75,7 @@ static uint32_t read_length(struct http_head *head, struct content_text rest)
 	return notes;
 }
 
-static uint32_t add_coding(
+static uint64_t add_coding(
 	struct http_head *head, uint8_t *codings, uint8_t *n, struct content_text word)
 {
 	enum coding_kind kind = coding_find(word.bytes, word.length);
@@ -91,10 +91,10 @@ static uint32_t add_coding(
 
 // RFC 9112 section 6.1: chunked comes once, and last. Parameters make a word another coding
 // (section 7); identity is none since RFC 7230: what comes of it alone framing.h says.
-static uint32_t read_transfer(struct http_head *head, struct content_text rest)
+static uint64_t read_transfer(struct http_head *head, struct content_text rest)
 {
 	struct content_text member;
-	uint32_t notes = 0;
+	uint64_t notes = 0;
 
 	head->has_transfer = true;
 	while (http_list_next(&rest, &member)) {
@@ -164,7 +164,7 @@ static enum http_media media_of(struct content_text type)
 	return http_is(type, "multipart/byteranges") ? HTTP_MEDIA_RANGES : HTTP_MEDIA_OTHER;
 }
 
-static uint32_t read_type(struct http_head *head, struct content_text line)
+static uint64_t read_type(struct http_head *head, struct content_text line)
 {
 	struct http_value rest = {head->text + head->kept, line.length};
 	struct content_text type = http_value_word(&rest), boundary = {NULL, 0};
@@ -206,7 +206,7 @@ static bool is_known(const struct http_head *head, struct content_text name)
 
 // The first name of the first field is the file's, the others are what else it may be called.
 // Behind the line in progress there is room for them (head_reader.c).
-static uint32_t read_disposition(struct http_head *head, struct content_text line)
+static uint64_t read_disposition(struct http_head *head, struct content_text line)
 {
 	struct http_names names;
 
@@ -317,10 +317,10 @@ static void read_agent(struct http_head *head, struct content_text agent)
 		head->agent = keep(head, agent, CONTENT_AGENT_BYTES);
 }
 
-uint32_t http_field_read(struct http_head *head, enum http_field field)
+uint64_t http_field_read(struct http_head *head, enum http_field field)
 {
 	struct content_text value = http_trim(http_head_line(head));
-	uint32_t notes = 0;
+	uint64_t notes = 0;
 
 	switch (field) {
 	case HTTP_FIELD_NONE:

@@ -26,7 +26,7 @@ bool http_field_is_within(const char *name, uint32_t length);
 
 // The line in progress is the value of `field`: takes what it says into the head, and ends the
 // line. Bits of enum content_note for what hosts may read otherwise.
-uint32_t http_field_read(struct http_head *head, enum http_field field);
+uint64_t http_field_read(struct http_head *head, enum http_field field);
 
 // The word says nothing of how bytes are coded, wherever it stands for a coding: all known clients
 // take such a body as it is.

@@ -4,7 +4,7 @@
 // nothing of it passes unseen.
 #include "content/http/framing.h"
 
-#define NOTE(symbol) (1u << CONTENT_NOTE_##symbol)
+#define NOTE(symbol) CONTENT_NOTE_BIT(CONTENT_NOTE_##symbol)
 
 // Transfer-Encoding of the word identity alone, which some servers send beside Content-Length.
 static bool is_identity(const struct http_head *head)
@@ -21,7 +21,7 @@ static bool is_identity(const struct http_head *head)
 // http_framing_is_disputed() says the rest. In a request no client sends it, and servers refuse it
 // (nginx: 501) or go by the length (older httpd): rule 4.
 static enum http_framing framing(
-	const struct http_head *head, enum http_framing otherwise, uint32_t *notes)
+	const struct http_head *head, enum http_framing otherwise, uint64_t *notes)
 {
 	if (head->has_transfer && (otherwise == HTTP_FRAMING_NONE || !is_identity(head))) {
 		if (is_identity(head))
@@ -46,7 +46,7 @@ static enum http_framing framing(
 	return otherwise;
 }
 
-enum http_framing http_framing_request(const struct http_head *head, uint32_t *notes)
+enum http_framing http_framing_request(const struct http_head *head, uint64_t *notes)
 {
 	return framing(head, HTTP_FRAMING_NONE, notes); // rule 7
 }
@@ -59,7 +59,7 @@ static bool has_no_body(const struct http_head *head, enum http_method to)
 }
 
 enum http_framing http_framing_response(
-	const struct http_head *head, enum http_method to, uint32_t *notes)
+	const struct http_head *head, enum http_method to, uint64_t *notes)
 {
 	if (has_no_body(head, to))
 		return HTTP_FRAMING_NONE;

@@ -13,9 +13,9 @@ enum http_framing {
 };
 
 // Adds bits of enum content_note to *notes. `to`: what a response answers.
-enum http_framing http_framing_request(const struct http_head *head, uint32_t *notes);
+enum http_framing http_framing_request(const struct http_head *head, uint64_t *notes);
 enum http_framing http_framing_response(
-	const struct http_head *head, enum http_method to, uint32_t *notes);
+	const struct http_head *head, enum http_method to, uint64_t *notes);
 // Some hosts take all that follows the response's head for its body. As long as nothing follows the
 // body, all agree.
 bool http_framing_is_disputed(const struct http_head *head, enum http_method to);

@@ -6,7 +6,7 @@
 
 void http_head_reader_begin(struct http_head_reader *reader, enum http_head_kind kind)
 {
-	uint32_t notes = kind == HTTP_HEAD_TRAILER ? reader->notes : 0;
+	uint64_t notes = kind == HTTP_HEAD_TRAILER ? reader->notes : 0;
 	bool fields = kind >= HTTP_HEAD_PART;
 
 	*reader = (struct http_head_reader){.head = reader->head,
@@ -55,7 +55,7 @@ static enum http_head_read keep_byte(
 static void end_field(struct http_head_reader *reader, const struct http_turn *turn)
 {
 	if (reader->field && reader->head) {
-		uint32_t notes = http_field_read(reader->head, reader->field);
+		uint64_t notes = http_field_read(reader->head, reader->field);
 
 		http_notes_once(turn, &reader->notes, notes, reader->line64);
 	}

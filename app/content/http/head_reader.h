@@ -30,7 +30,7 @@ struct http_head_reader {
 	uint64_t begins64;      // the head's first byte
 	uint64_t line64;        // of the field in progress
 	uint32_t bytes;         // of this head so far
-	uint32_t notes;         // that were told of this message
+	uint64_t notes;         // that were told of this message
 	uint8_t kind, state, field;
 	bool searching; // for a message: lines that are none are passed over in silence
 	bool answers;   // a response for which a request waits

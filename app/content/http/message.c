@@ -109,7 +109,7 @@ enum http_step http_message_request(struct http_state *state, const struct http_
 {
 	struct http_half *half = &state->halves[HALF_C2S];
 	const struct http_head *head = half->reader.head;
-	uint32_t notes = 0;
+	uint64_t notes = 0;
 	enum http_framing framing = http_framing_request(head, &notes);
 
 	if (head->method == HTTP_METHOD_PRI) {
@@ -117,7 +117,7 @@ enum http_step http_message_request(struct http_state *state, const struct http_
 		return HTTP_OVER;
 	}
 	if (state->ahead) // what answers it has come, or its answer is taken for another's
-		notes |= 1u << CONTENT_NOTE_BAD_LINE;
+		notes |= CONTENT_NOTE_BIT(CONTENT_NOTE_BAD_LINE);
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
 	if (state->unmatched && is_between(&state->halves[HALF_S2C]))
 		state->unmatched = false;
@@ -227,14 +227,14 @@ enum http_step http_message_response(struct http_state *state, const struct http
 	}
 	if (method == HTTP_METHOD_CONNECT)
 		refuse_tunnel(state, memory);
-	uint32_t notes = 0;
+	uint64_t notes = 0;
 	enum http_framing framing = http_framing_response(head, method, &notes);
 
 	if (!request && is_unasked(state, head))
-		notes |= 1u << CONTENT_NOTE_BAD_LINE;
+		notes |= CONTENT_NOTE_BIT(CONTENT_NOTE_BAD_LINE);
 	// RFC 9110 section 15.3.7: a part answers a Range field
 	if (head->status == 206 && request && !request->asks_part)
-		notes |= 1u << CONTENT_NOTE_BAD_LENGTH;
+		notes |= CONTENT_NOTE_BIT(CONTENT_NOTE_BAD_LENGTH);
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
 	half->disputed = http_framing_is_disputed(head, method);
 	half->head64 = half->reader.begins64;

@@ -14,7 +14,7 @@ struct http_multipart;
 struct http_parts {
 	const struct content_file *shared; // name, path, host, validator
 	struct http_file *file;            // of the part in progress
-	uint32_t *notes;                   // that were told of the message
+	uint64_t *notes;                   // that were told of the message
 	bool ranges;
 };
 

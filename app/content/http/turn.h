@@ -41,15 +41,15 @@ static inline void http_note(const struct http_turn *turn, enum content_note not
 
 // Once for a message: `told` has a bit for each note.
 static inline void http_note_once(
-	const struct http_turn *turn, uint32_t *told, enum content_note note, uint64_t at64)
+	const struct http_turn *turn, uint64_t *told, enum content_note note, uint64_t at64)
 {
-	if (!(*told & 1u << note))
+	if (!(*told & CONTENT_NOTE_BIT(note)))
 		http_note(turn, note, at64);
-	*told |= 1u << note;
+	*told |= CONTENT_NOTE_BIT(note);
 }
 
 static inline void http_notes_once(
-	const struct http_turn *turn, uint32_t *told, uint32_t notes, uint64_t at64)
+	const struct http_turn *turn, uint64_t *told, uint64_t notes, uint64_t at64)
 {
 	for (unsigned note = 0; notes >> note; note++)
 		if (notes >> note & 1)

@@ -8,11 +8,11 @@
 void irc_note(const struct irc_turn *turn, enum content_note note)
 {
 	const struct content_sink *sink = turn->turn->sink;
-	uint32_t *noted = &turn->session->noted[turn->half];
+	uint64_t *noted = &turn->session->noted[turn->half];
 
-	if (!(*noted & 1u << note))
+	if (!(*noted & CONTENT_NOTE_BIT(note)))
 		sink->note(sink->ctx, note, turn->half, turn->begin64);
-	*noted |= 1u << note;
+	*noted |= CONTENT_NOTE_BIT(note);
 }
 
 static struct content_text own_nick(const struct irc_session *session)

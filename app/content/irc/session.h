@@ -27,7 +27,7 @@
 
 struct irc_session {
 	uint32_t files;
-	uint32_t noted[2]; // by half: a bit for each note that was told
+	uint64_t noted[2]; // by half: a bit for each note that was told
 	bool welcomed;     // the server has said what the client's nick is
 	bool starttls;     // asked for, not answered
 	uint8_t own_length;

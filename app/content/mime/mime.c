@@ -5,11 +5,10 @@
 #include "content/memory.h"
 
 static_assert(sizeof(struct mime) <= MIME_BYTES, "a mail has one block");
-static_assert(CONTENT_NOTES_MAX <= 64, "each note has a bit");
 
 void mime_note(const struct mime_call *to, enum content_note note, uint64_t at64)
 {
-	uint64_t bit = 1ull << note;
+	uint64_t bit = CONTENT_NOTE_BIT(note);
 
 	if (to->mime->notes & bit)
 		return;

@@ -8,11 +8,11 @@
 void msn_note(const struct msn_turn *to, enum content_note note, uint64_t at64)
 {
 	const struct content_sink *sink = to->turn->sink;
-	uint32_t *noted = &to->state->noted[to->side];
+	uint64_t *noted = &to->state->noted[to->side];
 
-	if (!(*noted & 1u << note))
+	if (!(*noted & CONTENT_NOTE_BIT(note)))
 		sink->note(sink->ctx, note, to->side, at64);
-	*noted |= 1u << note;
+	*noted |= CONTENT_NOTE_BIT(note);
 }
 
 uint32_t msn_hash(struct content_text text)

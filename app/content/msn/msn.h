@@ -138,7 +138,7 @@ struct msn_state {
 	struct msn_more *more;
 	struct msn_people *people;
 	uint32_t files;
-	uint32_t noted[2];
+	uint64_t noted[2];
 	uint8_t mode; // enum msn_mode
 	bool ftp;
 	bool over;

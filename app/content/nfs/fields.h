@@ -68,7 +68,7 @@ struct nfs_half {
 	uint32_t ops;                     // of a compound, that follow
 	struct nfs_file *current, *saved; // of a compound's call
 	struct nfs_file *file;            // whose block comes; NULL: nobody's
-	uint32_t noted;                   // a bit for each note that was told
+	uint64_t noted;                   // a bit for each note that was told
 	struct nfs_values values;
 	uint8_t kept[NFS_KEPT_BYTES];
 };

@@ -36,9 +36,9 @@ static void note(struct nfs_input *in, enum content_note what)
 {
 	const struct content_sink *sink = in->turn->sink;
 
-	if (!(in->half->noted & 1u << what))
+	if (!(in->half->noted & CONTENT_NOTE_BIT(what)))
 		sink->note(sink->ctx, what, in->side, in->at64 + in->taken);
-	in->half->noted |= 1u << what;
+	in->half->noted |= CONTENT_NOTE_BIT(what);
 }
 
 static struct nfs_turn turn_of(const struct nfs_input *in)

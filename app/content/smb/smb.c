@@ -32,7 +32,7 @@ struct smb_half {
 	uint32_t lead;           // up to the part
 	uint32_t left;           // of the block
 	uint32_t want, have;     // of what is gathered
-	uint32_t noted;          // a bit for each note that was told
+	uint64_t noted;          // a bit for each note that was told
 	struct smb_head head;
 	struct smb_part part;
 	struct smb_chain chain;
@@ -64,9 +64,9 @@ static void note(struct smb_input *in, enum content_note what)
 {
 	const struct content_sink *sink = in->turn->sink;
 
-	if (!(in->half->noted & 1u << what))
+	if (!(in->half->noted & CONTENT_NOTE_BIT(what)))
 		sink->note(sink->ctx, what, in->side, in->at64 + in->taken);
-	in->half->noted |= 1u << what;
+	in->half->noted |= CONTENT_NOTE_BIT(what);
 }
 
 static uint32_t here(const struct smb_input *in)

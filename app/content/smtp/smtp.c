@@ -12,8 +12,7 @@ static_assert(sizeof(struct smtp_state) <= 4096, "a connection that is idle cost
 
 void smtp_note(const struct smtp_call *to, enum content_note note, unsigned half, uint64_t at64)
 {
-	static_assert(CONTENT_NOTES_MAX <= 64, "each note has a bit");
-	uint64_t bit = 1ull << note;
+	uint64_t bit = CONTENT_NOTE_BIT(note);
 
 	if (to->state->notes[half] & bit)
 		return;

@@ -149,7 +149,7 @@ static_assert(sizeof(struct xmpp_work) <= 8192, "a block of its size class");
 struct xmpp_half {
 	struct xmpp_work *work; // NULL: between stanzas
 	uint64_t at64;          // of the next byte
-	uint32_t noted;         // a bit for each note that was reported
+	uint64_t noted;         // a bit for each note that was reported
 	bool started;
 	bool lost;     // a stanza is looked for
 	bool was_lost; // end tags may belong to what was not read

@@ -52,7 +52,7 @@ static_assert(2 * CONTENT_PARTY_BYTES + 64 * 4 + CONTENT_NAME_BYTES + 256 + 20 *
 void xmpp_note(const struct xmpp_turn *to, enum content_note note, uint64_t at64)
 {
 	const struct content_sink *sink = to->turn->sink;
-	uint32_t bit = 1u << note;
+	uint64_t bit = CONTENT_NOTE_BIT(note);
 
 	if (!(to->half->noted & bit))
 		sink->note(sink->ctx, note, to->side, at64);
