@@ -19,6 +19,7 @@ static const struct app_proto apps[] = {
 	{.name = "edonkey", .group = "file-sharing", .category = APP_CATEGORY_P2P},
 	{.name = "irc", .group = "chat", .category = APP_CATEGORY_IM},
 	{.name = "http", .category = APP_CATEGORY_WEB},
+	{.name = "kontiki", .category = APP_CATEGORY_MEDIA}, // of which nothing is decoded
 };
 static const char *const categories[] = {
 	"p2p", "im", "web", "mail", "file", "network", "media", "other"};

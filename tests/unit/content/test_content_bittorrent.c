@@ -55,7 +55,7 @@ static const struct conversation handshakes[] = {
 
 #define OPEN SAID_C(LEAD ONE_HASH PEER), SAID_S(LEAD ONE_HASH PEER)
 #define IDS  "id c2s btih:" ONE_HEX "\nid s2c btih:" ONE_HEX "\n"
-#define HEAD "file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX "/40\n"
+#define HEAD "file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX " pieces=3\n"
 #define ALL                                           \
 	PIECE("\x19", "\0", "\0", "abcdefghijklmnop") \
 	PIECE("\x19", "\1", "\0", "ABCDEFGHIJKLMNOP") PIECE("\x11", "\2", "\0", "01234567")
@@ -71,7 +71,7 @@ static const struct conversation messages[] = {
 			       "\0\0\0\0\0\0\0\0\x10\0\0\0\x0d\x08\0\0\0\0\0\0\0\0\0\0\0"
 			       "\x10" KEEP_ALIVE),
 			SAID_S("\0\0\0\x33\x15" FIFTY "\0\0\0\x33\x17" FIFTY), SAID_S(ALL)},
-		IDS "file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX "/40\n"
+		IDS "file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX " pieces=3\n"
 		    "end 1 CLOSED 279+66 abcdefghijklmnopABCDEFGHIJKLMNOP01234567\n"},
 	{"kinds that nobody knows",
 		{SAID_TORRENT(ONE), OPEN, SAID_S("\0\0\0\x33\xff" FIFTY "\0\0\0\1\x63" ALL)},
@@ -102,7 +102,7 @@ static const struct conversation hidden[] = {
 				     "Bit" FIFTY),
 			SAID_S("\x13" LEAD ONE_HASH PEER ALL)},
 		"note c2s encrypted @0\nid s2c btih:" ONE_HEX "\n"
-		"file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX "/40\n"
+		"file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX " pieces=3\n"
 		"end 1 CLOSED 186+66 abcdefghijklmnopABCDEFGHIJKLMNOP01234567\n"},
 	{"uTP is said once",
 		{SAID_DATAGRAM_C("\x41\0" UTP_HEADER), SAID_DATAGRAM_S("\x21\0" UTP_HEADER),

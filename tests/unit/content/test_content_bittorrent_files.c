@@ -18,10 +18,11 @@
 #define MIDDLE     PIECE("\x19", "\1", "\0", CAPITALS)
 #define LAST       PIECE("\x11", "\2", "\0", "01234567")
 #define SETUP(n, half) \
-	"file " n " " half " offer name=setup.exe size=40 whole=btih:" ONE_HEX "/40\n"
+	"file " n " " half " offer name=setup.exe size=40 whole=btih:" ONE_HEX " pieces=3\n"
 #define WHOLE LETTERS CAPITALS "01234567\n"
-#define ALPHA(n, name, more) \
-	"file " n " s2c offer name=" name " path=alpha/" more " whole=btih:" TWO_HEX "/30\n"
+#define ALPHA(n, name, more, from)                                                        \
+	"file " n " s2c offer name=" name " path=alpha/" more " whole=btih:" TWO_HEX from \
+	"/30 pieces=2\n"
 
 #define SECOND_REST "113d4f478f5901fa0e2fc26c"
 
@@ -80,14 +81,15 @@ static const struct conversation one_file[] = {
 
 static const struct conversation many_files[] = {
 	{"a piece of several", {SAID_TORRENT(TWO), OPEN(TWO), SAID_S(FIRST MIDDLE)},
-		IDS(TWO) ALPHA("1", "a.txt", " size=10") "end 1 CLOSED 81+10 abcdefghij\n" ALPHA(
-			"2", "b.exe", "dir/ size=20") "end 2 CLOSED 91+33 klmnopABCDEFGHIJKLMN\n"},
+		IDS(TWO) ALPHA("1", "a.txt", " size=10",
+			"") "end 1 CLOSED 81+10 abcdefghij\n" ALPHA("2", "b.exe", "dir/ size=20",
+			"+10") "end 2 CLOSED 91+33 klmnopABCDEFGHIJKLMN\n"},
 	{"the last one first",
 		{SAID_TORRENT(TWO), OPEN(TWO),
 			SAID_S(PIECE("\x17", "\1", "\0", "ABCDEFGHIJKLMN") FIRST)},
-		IDS(TWO) ALPHA("1", "b.exe", "dir/ size=20")
-			ALPHA("2", "a.txt", " size=10") "end 2 CLOSED 108+10 abcdefghij\nend 1 "
-							"CLOSED 81+43 klmnopABCDEFGHIJKLMN\n"},
+		IDS(TWO) ALPHA("1", "b.exe", "dir/ size=20", "+10")
+			ALPHA("2", "a.txt", " size=10", "") "end 2 CLOSED 108+10 abcdefghij\nend 1 "
+							    "CLOSED 81+43 klmnopABCDEFGHIJKLMN\n"},
 	{"files of version 2 begin pieces",
 		{SAID_TORRENT(SECOND), OPEN(SECOND),
 			SAID_S(PIECE("\x19", "\0", "\0", LETTERS)
@@ -96,7 +98,7 @@ static const struct conversation many_files[] = {
 			    "whole=btmh:1220" SECOND_HEX SECOND_REST
 			    "/16404\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer name=b.exe "
 			    "path=beta/ size=20 whole=btmh:1220" SECOND_HEX SECOND_REST
-			    "/16404\nend 2 CLOSED 110+20 " LETTERS "qrst\n"},
+			    "+16384/16404\nend 2 CLOSED 110+20 " LETTERS "qrst\n"},
 	{"a hybrid by the hash of version 2: its other id is told, padding is no file",
 		{SAID_TORRENT(HYBRID), SAID_C(LEAD HYBRID_HASH2 PEER),
 			SAID_S(LEAD HYBRID_HASH2 PEER),
@@ -104,9 +106,11 @@ static const struct conversation many_files[] = {
 					PIECE("\x1d", "\1", "\0", LETTERS "qrst"))},
 		"id c2s btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX
 		"\nfile 1 s2c offer name=a.txt path=beta/ size=10 whole=btih:" HYBRID_HEX
-		"/16404\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer name=b.exe path=beta/ "
+		"/16404 pieces=2\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer name=b.exe "
+		"path=beta/ "
 		"size=20 "
-		"whole=btih:" HYBRID_HEX "/16404\nend 2 CLOSED 110+20 " LETTERS "qrst\n"},
+		"whole=btih:" HYBRID_HEX "+16384/16404 pieces=2\nend 2 CLOSED 110+20 " LETTERS
+		"qrst\n"},
 };
 
 #define DATA_HEAD  "\0\0\0\xa6\x14\3d8:msg_typei1e5:piecei0e10:total_sizei121ee"

@@ -21,7 +21,7 @@
 #define DONE_A E("\x11", "\x49") A
 #define SENT   E("\x01", "\x57")
 
-#define TOLD_A(n) "file " n " s2c none of=" OF_A
+#define TOLD_A(n) "file " n " s2c none whole=" OF_A
 
 static const struct conversation parts[] = {
 	{"out of order, and one of them twice",
@@ -31,25 +31,25 @@ static const struct conversation parts[] = {
 			SAID_S(PART(A, "\x1c", "\3", "\6", "def")
 					PART(A, "\x1c", "\0", "\3", "abc")),
 			SAID_S(SENT)},
-		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi of=" OF_A
-		"file 2 s2c offer name=film.avi of=" OF_A "end 2 CLOSED 62+102 abcdefghi\n"},
+		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi whole=" OF_A
+		"file 2 s2c offer name=film.avi whole=" OF_A "end 2 CLOSED 62+102 abcdefghi\n"},
 	{"two files in turn",
 		{SAID_S(PART(A, "\x1c", "\0", "\3", "abc") PART(B, "\x1b", "\1", "\3", "xy")
 				PART(A, "\x1a", "\3", "\4", "d") SENT)},
 		"id s2c " OF_A TOLD_A("1") "id s2c " OF_B "end 1 CLOSED 30+3 abc\n"
-					   "file 2 s2c none of=" OF_B
-					   "end 2 CLOSED 63+2 _xy\n" TOLD_A(
-						   "3") "end 3 CLOSED 95+1 ___d\n"},
+					   "file 2 s2c none whole=" OF_B
+					   "end 2 CLOSED 63+2 lost=1 _xy\n" TOLD_A(
+						   "3") "end 3 CLOSED 95+1 lost=3 ___d\n"},
 	{"both ends bring some of it",
 		{SAID_S(PART(A, "\x1a", "\0", "\1", "a")), SAID_C(PART(A, "\x1a", "\1", "\2", "b")),
 			SAID_S(SENT), SAID_C(SENT)},
-		"id s2c " OF_A TOLD_A("1") "id c2s " OF_A "file 2 c2s none of=" OF_A
-					   "end 1 CLOSED 30+1 a\nend 2 CLOSED 30+1 _b\n"},
+		"id s2c " OF_A TOLD_A("1") "id c2s " OF_A "file 2 c2s none whole=" OF_A
+					   "end 1 CLOSED 30+1 a\nend 2 CLOSED 30+1 lost=1 _b\n"},
 	{"its receiver is through, and asks for more",
 		{SAID_S(PART(A, "\x1a", "\0", "\1", "a")), SAID_C(DONE_A),
 			SAID_S(PART(A, "\x1a", "\1", "\2", "b")), SAID_C(E("\x01", "\x56"))},
 		"id s2c " OF_A TOLD_A("1") "end 1 CLOSED 30+1 a\n" TOLD_A(
-			"2") "end 2 CLOSED 61+1 _b\n"},
+			"2") "end 2 CLOSED 61+1 lost=1 _b\n"},
 	{"its receiver is through amid a frame",
 		{SAID_S(PART(A, "\x1c", "\0", "\3", "ab")), SAID_C(DONE_A), SAID_S("c" SENT)},
 		"id s2c " OF_A TOLD_A("1") "end 1 CLOSED 30+3 abc\n"},
@@ -57,13 +57,13 @@ static const struct conversation parts[] = {
 		{SAID_C(SIZE_A("\4\0\0\0", "\0\0\0\0")),
 			SAID_S(PART(A, "\x1b", "\2", "\4", "cd") PART(A, "\x1b", "\0", "\2", "ab")),
 			SAID_FIN(HALF_S2C)},
-		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=4 of=" PROVED_A
+		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=4 whole=" PROVED_A
 		"end 1 CLOSED 30+34 abcd\n"},
 	{"a FIN where something is missing",
 		{SAID_C(SIZE_A("\4\0\0\0", "\0\0\0\0")), SAID_S(PART(A, "\x1b", "\2", "\4", "cd")),
 			SAID_FIN(HALF_S2C)},
-		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=4 of=" PROVED_A
-		"end 1 TRUNCATED 30+2 __cd\n"},
+		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=4 whole=" PROVED_A
+		"end 1 TRUNCATED 30+2 lost=2 __cd\n"},
 	{"a FIN amid a part", {SAID_S(PART(A, "\x1c", "\0", "\3", "ab")), SAID_FIN(HALF_S2C)},
 		"id s2c " OF_A TOLD_A("1") "end 1 TRUNCATED 30+2 ab\n"},
 	{"a gap in a part",
@@ -78,7 +78,7 @@ static const struct conversation parts[] = {
 		{SAID_C(SIZE_A("\0\0\0\0", "\x10\0\0\0")),
 			SAID_S(M("\x24", "\xa2") A "\xff\xff\xff\xff\x01\0\0\0\2\0\0\0\2\0\0\0"
 						   "abc" SENT)},
-		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=68719476736 of=" OF_A
+		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=68719476736 whole=" OF_A
 		"end 1 CLOSED 38+3 (8589934594) 4d73b5e4b032374b\n"},
 	{"behind the largest file",
 		{SAID_S(M("\x22", "\xa2") A "\0\0\0\0\x40\0\0\0\1\0\0\0\x40\0\0\0"
@@ -91,7 +91,7 @@ static const struct conversation parts[] = {
 		{SAID_C(SIZE_A("\4\0\0\0", "\0\0\0\0")),
 			SAID_S(PART(A, "\x1c", "\0", "\3", "abc") PART(A, "\x1c", "\3", "\6", "def")
 					SENT)},
-		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=4 of=" PROVED_A
+		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=4 whole=" PROVED_A
 		"note s2c bad_length @33\nend 1 CLOSED 30+3 abc\n"},
 	{"more, and fewer, bytes than the range has",
 		{SAID_S(PART(A, "\x1c", "\0", "\2", "abc")),
@@ -112,13 +112,13 @@ static const struct conversation parts[] = {
 					"\x83\2\0\0\0\0\x83\x3a\2\0\0\0"
 					"zzzzzzzzzzzzzzzz" PART(A, "\x1a", "\0", "\1", "a") SENT)},
 		"id s2c " OF_A "id s2c " OF_A
-		"file 1 s2c offer name=film.avi size=8589934592 of=" OF_A "end 1 CLOSED 106+1 a\n"},
+		"file 1 s2c offer name=film.avi size=8589934592 whole=" OF_A "end 1 CLOSED 106+1 a\n"},
 	{"... of a folder",
 		{SAID_S(E("\x32", "\x60") "\3\0top"
 					  "\1\0\0\0" A
 					  "\1\2\3\4\x36\x12\1\0\0\0\2\1\0\1\x08\0film.avi" PART(
 						  A, "\x1a", "\0", "\1", "a") SENT)},
-		"id s2c " OF_A "id s2c " OF_A "file 1 s2c offer name=film.avi of=" OF_A
+		"id s2c " OF_A "id s2c " OF_A "file 1 s2c offer name=film.avi whole=" OF_A
 		"end 1 CLOSED 85+1 a\n"},
 };
 
@@ -183,7 +183,7 @@ static void pack(struct block *block, const char *text, uint32_t times)
 static void put_block(const char *hash, uint64_t start, bool wide, const struct block *block,
 	uint32_t from, uint32_t to)
 {
-	put_head(0xc5, wide ? 0xa1 : 0x40, 16 + (wide ? 8 : 4) + 4 + (to - from));
+	put_head(0xc5, wide ? 0xa1 : 0x40, 16u + (wide ? 8u : 4u) + 4u + (to - from));
 	put(hash, 16);
 	put_le(start, wide ? 8 : 4);
 	put_le(block->length, 4);
@@ -251,7 +251,7 @@ static void blocks_take_turns(void **state)
 	put(SENT, sizeof(SENT) - 1);
 	check("four at a time", "id s2c " OF_A TOLD_A("1") "note s2c too_many_requests @105\n"
 							   "note s2c coding_lies @140\nend 1 "
-							   "TRUNCATED 30+258 ab__ab__ab__ab\n");
+							   "TRUNCATED 30+258 lost=6 ab__ab__ab__ab\n");
 }
 
 static void broken_blocks_are_noted(void **state)
@@ -285,7 +285,7 @@ static void bombs_are_noted(void **state)
 	put(SENT, sizeof(SENT) - 1);
 	check("a block of 400,000 bytes",
 		"id s2c " OF_A TOLD_A("1") "note s2c bomb @0\n"
-					   "end 1 TRUNCATED 30+850 (184320) 00d6516f4e08a325\n");
+					   "end 1 TRUNCATED 30+850 (184320) f8edd7861e8b8b25\n");
 }
 
 // ---- digests ----
@@ -301,39 +301,39 @@ static void bombs_are_noted(void **state)
 
 static const struct conversation digests[] = {
 	{"the id proves them", {SAID_S(E("\x33", "\x52") SET "\2\0" DIGESTS BYTE_SET)},
-		"id s2c " OF_SET "\nfile 1 s2c none of=" OF_SET " pieces=2\n"
+		"id s2c " OF_SET "\nfile 1 s2c none whole=" OF_SET " pieces=2\n"
 		"end 1 CLOSED 86+1 a\n"},
 	{"in eMule's later form",
 		{SAID_S(M("\x54", "\xb2") "\1" SET "\1" SET "\2\0" DIGESTS
 					  "AICHAICHAICHAIC" BYTE_SET)},
-		"id s2c " OF_SET "\nfile 1 s2c none of=" OF_SET " pieces=2\n"
+		"id s2c " OF_SET "\nfile 1 s2c none whole=" OF_SET " pieces=2\n"
 		"end 1 CLOSED 119+1 a\n"},
 	{"it does not",
 		{SAID_S(E("\x33", "\x52") SET "\2\0"
 					      "AAAAAAAAAAAAAAAABBBBBBBBBBBBBBBC" BYTE_SET)},
-		"id s2c " OF_SET "\nfile 1 s2c none of=" OF_SET "\nend 1 CLOSED 86+1 a\n"},
+		"id s2c " OF_SET "\nfile 1 s2c none whole=" OF_SET "\nend 1 CLOSED 86+1 a\n"},
 	{"fewer than the message says", {SAID_S(E("\x33", "\x52") SET "\3\0" DIGESTS BYTE_SET)},
-		"id s2c " OF_SET "\nfile 1 s2c none of=" OF_SET "\nend 1 CLOSED 86+1 a\n"},
+		"id s2c " OF_SET "\nfile 1 s2c none whole=" OF_SET "\nend 1 CLOSED 86+1 a\n"},
 	{"as many as the size has parts",
 		{SAID_C(SIZED_SET "\1\x70\x94\0\0\0\0\0"),
 			SAID_S(E("\x33", "\x52") SET "\2\0" DIGESTS BYTE_SET)},
-		"id c2s " OF_SET "\nid s2c " OF_SET "\nfile 1 s2c none size=9728001 of=" OF_SET
+		"id c2s " OF_SET "\nid s2c " OF_SET "\nfile 1 s2c none size=9728001 whole=" OF_SET
 		" pieces=2\nend 1 CLOSED 86+1 a\n"},
 	{"the last part is empty",
 		{SAID_C(SIZED_SET "\0\x70\x94\0\0\0\0\0"),
 			SAID_S(E("\x33", "\x52") SET "\2\0" DIGESTS BYTE_SET)},
-		"id c2s " OF_SET "\nid s2c " OF_SET "\nfile 1 s2c none size=9728000 of=" OF_SET
+		"id c2s " OF_SET "\nid s2c " OF_SET "\nfile 1 s2c none size=9728000 whole=" OF_SET
 		" pieces=1\nend 1 CLOSED 86+1 a\n"},
 	{"more than the size has parts",
 		{SAID_C(SIZED_SET "\0\x70\x94\1\0\0\0\0"),
 			SAID_S(E("\x33", "\x52") SET "\2\0" DIGESTS BYTE_SET)},
-		"id c2s " OF_SET "\nid s2c " OF_SET "\nfile 1 s2c none size=26505216 of=" OF_SET
+		"id c2s " OF_SET "\nid s2c " OF_SET "\nfile 1 s2c none size=26505216 whole=" OF_SET
 		"\nend 1 CLOSED 86+1 a\n"},
 	{"of another file",
 		{SAID_S(E("\x33", "\x52") SET "\2\0" DIGESTS PART(A, "\x1a", "\0", "\1", "a")
 				BYTE_SET)},
 		"id s2c " OF_SET "\nid s2c " OF_A TOLD_A("1") "end 1 CLOSED 86+1 a\n"
-							      "file 2 s2c none of=" OF_SET
+							      "file 2 s2c none whole=" OF_SET
 							      " pieces=2\nend 2 CLOSED 117+1 a\n"},
 };
 

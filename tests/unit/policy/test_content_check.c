@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rules that ask for files or messages of applications that no decoder reads. The applications are
 // those of lib/control/fake_apps.h: of bittorrent content ids are decoded, of irc and http files,
-// of irc messages, of edonkey nothing.
+// of irc messages, of kontiki nothing.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 
 static struct config_errors checked(const char *text, bool has_hosts)
 {
-	struct app_table table = {.app = app_find("edonkey"), .n_hosts = has_hosts};
+	struct app_table table = {.app = app_find("kontiki"), .n_hosts = has_hosts};
 	const struct app_tables tables = {.tables = &table, .n_tables = 1};
 	struct policy *policy = good(text);
 	struct config_errors errors = {0};
@@ -74,36 +74,38 @@ static void what_is_decoded_is_fine(void **state)
 static void what_nobody_decodes_can_never_act(void **state)
 {
 	(void)state;
-	DEAD(TEXT("'app':['bittorrent','edonkey']", KEYWORD), "p.json: $.rules[1].chat: ",
-		"rule \"r\" can never act: messages of bittorrent, edonkey are not decoded, "
-		"those of directconnect, irc, xmpp are: name one of these in match, or remove "
+	DEAD(TEXT("'app':['bittorrent','kontiki']", KEYWORD), "p.json: $.rules[1].chat: ",
+		"rule \"r\" can never act: messages of bittorrent, kontiki are not decoded, "
+		"those of directconnect, edonkey, irc, msn, "
+		"smtp, xmpp are: name one of these in match, or remove "
 		"chat");
 	DEAD(TEXT("'app':['http']", KEYWORD), "$.rules[1].chat", "messages of http");
 	DEAD(TEXT("'app':['wiki']", KEYWORD), "$.rules[1].chat", "messages of wiki");
-	DEAD(TEXT("'category':['p2p']", NAMES), "$.rules[1].transfers[0]",
-		"files of bittorrent, edonkey are not decoded");
-	DEAD(TEXT("'app':['edonkey']", IDS), "$.rules[1].transfers[0]", "content ids of edonkey");
-	DEAD(TEXT("'app':['irc']", IDS), "content ids of irc", "bittorrent, directconnect, http");
-	DEAD(TEXT("'app':['edonkey']", "'audit':{'transfers':true}"),
+	DEAD(TEXT("'category':['media']", NAMES), "$.rules[1].transfers[0]",
+		"files of kontiki are not decoded");
+	DEAD(TEXT("'app':['kontiki']", IDS), "$.rules[1].transfers[0]", "content ids of kontiki");
+	DEAD(TEXT("'app':['irc']", IDS), "content ids of irc",
+		"bittorrent, directconnect, edonkey, http");
+	DEAD(TEXT("'app':['kontiki']", "'audit':{'transfers':true}"),
 		"$.rules[1].audit: ", "remove audit of transfers and files");
-	DEAD(TEXT("'app':['edonkey']", "'audit':{'files':true}"), "$.rules[1].audit: ");
+	DEAD(TEXT("'app':['kontiki']", "'audit':{'files':true}"), "$.rules[1].audit: ");
 	DEAD(TEXT("'app':['http']", "'audit':{'chat':true}"), "$.rules[1].audit.chat: ");
-	DEAD(TEXT("'app':['edonkey']", "'opaque':'reset'"), "$.rules[1].opaque: ", "remove opaque");
+	DEAD(TEXT("'app':['kontiki']", "'opaque':'reset'"), "$.rules[1].opaque: ", "remove opaque");
 }
 
 static void what_asks_for_nothing_is_fine(void **state)
 {
 	(void)state;
-	fine(TEXT("'app':['edonkey']", "'opaque':'pass'"));
-	fine(TEXT("'app':['edonkey']", "'audit':{'transfers':false,'files':false}"));
-	fine(TEXT("'app':['edonkey']", "'audit':{'chat':false}"));
+	fine(TEXT("'app':['kontiki']", "'opaque':'pass'"));
+	fine(TEXT("'app':['kontiki']", "'audit':{'transfers':false,'files':false}"));
+	fine(TEXT("'app':['kontiki']", "'audit':{'chat':false}"));
 }
 
 // Of entries of one kind the first is told, of each kind one.
 static void each_kind_is_told_once(void **state)
 {
 	struct config_errors errors = checked(
-		TEXT("'app':['edonkey']", "'transfers':[{'name':['a'],'action':'reset'},"
+		TEXT("'app':['kontiki']", "'transfers':[{'name':['a'],'action':'reset'},"
 					  "{'name':['b'],'action':'pass'},"
 					  "{'content_id':['" ID "'],'action':'drop'}]," KEYWORD),
 		false);
@@ -119,11 +121,12 @@ static void each_kind_is_told_once(void **state)
 static void a_part_that_is_not_decoded_is_warned_of(void **state)
 {
 	(void)state;
-	warned(TEXT("'app':['irc','edonkey']", KEYWORD), false,
-		"p.json: $.rules[1].chat: rule \"r\": messages of edonkey are not decoded, and "
-		"pass; those of directconnect, irc, xmpp are");
-	warned(TEXT("'app':['edonkey']", NAMES), true,
-		"p.json: $.rules[1].transfers[0]: rule \"r\": files of edonkey are decoded only "
+	warned(TEXT("'app':['irc','kontiki']", KEYWORD), false,
+		"p.json: $.rules[1].chat: rule \"r\": messages of kontiki are not decoded, and "
+		"pass; those of directconnect, edonkey, irc, msn, "
+		"smtp, xmpp are");
+	warned(TEXT("'app':['kontiki']", NAMES), true,
+		"p.json: $.rules[1].transfers[0]: rule \"r\": files of kontiki are decoded only "
 		"where they come over HTTP/1 in clear");
 }
 
