@@ -69,24 +69,24 @@ static const struct conversation parts[] = {
 	{"a gap in a part",
 		{SAID_S(PART(A, "\x1e", "\0", "\5", "ab")), SAID_GAP(HALF_S2C, 2),
 			SAID_S("e" PART(A, "\x1a", "\5", "\6", "f") SENT)},
-		"id s2c " OF_A TOLD_A("1") "end 1 TRUNCATED 30+36 ab__ef\n"},
+		"id s2c " OF_A TOLD_A("1") "end 1 TRUNCATED 30+36 lost=2 ab__ef\n"},
 	{"a gap up to the end of a part",
 		{SAID_S(PART(A, "\x1e", "\0", "\5", "ab")), SAID_GAP(HALF_S2C, 3),
 			SAID_S(PART(A, "\x1a", "\5", "\6", "f") SENT)},
-		"id s2c " OF_A TOLD_A("1") "end 1 TRUNCATED 30+36 ab___f\n"},
+		"id s2c " OF_A TOLD_A("1") "end 1 TRUNCATED 30+36 lost=3 ab___f\n"},
 	{"sizes and places of 64 bits",
 		{SAID_C(SIZE_A("\0\0\0\0", "\x10\0\0\0")),
 			SAID_S(M("\x24", "\xa2") A "\xff\xff\xff\xff\x01\0\0\0\2\0\0\0\2\0\0\0"
 						   "abc" SENT)},
 		"id c2s " OF_A "id s2c " OF_A "file 1 s2c none size=68719476736 whole=" OF_A
-		"end 1 CLOSED 38+3 (8589934594) 4d73b5e4b032374b\n"},
+		"end 1 CLOSED 38+3 lost=8589934591 (8589934594) cbf7b93a84241f36\n"},
 	{"behind the largest file",
 		{SAID_S(M("\x22", "\xa2") A "\0\0\0\0\x40\0\0\0\1\0\0\0\x40\0\0\0"
 					    "a" M("\x22", "\xa2") A
 			"\xff\xff\xff\xff\x3f\0\0\0\0\0\0\0\x40\0\0\0"
 			"z" SENT)},
 		"id s2c " OF_A "note s2c bad_length @0\n" TOLD_A(
-			"1") "end 1 CLOSED 77+1 (274877906944) 6b2786b379fd756d\n"},
+			"1") "end 1 CLOSED 77+1 lost=274877906943 (274877906944) cc26dd2484222325\n"},
 	{"behind the size that was said",
 		{SAID_C(SIZE_A("\4\0\0\0", "\0\0\0\0")),
 			SAID_S(PART(A, "\x1c", "\0", "\3", "abc") PART(A, "\x1c", "\3", "\6", "def")
@@ -105,7 +105,7 @@ static const struct conversation parts[] = {
 		{SAID_S(P("\x23", "\xa2") "x\x9c"
 					  "30426153\xb7\xb0LLJNIMca\x80\0\x0e(\xed\xe2\x18\xe2\x08"
 					  "\0z\x93\5\x89" SENT)},
-		"id s2c " OF_A TOLD_A("1") "end 1 CLOSED 0+0 ____DATA\n"},
+		"id s2c " OF_A TOLD_A("1") "end 1 CLOSED 0+0 lost=4 ____DATA\n"},
 	{"names of a list of files, and a size in two halves",
 		{SAID_S(E(
 			"\x47", "\x4b") "\1\0\0\0" A "\1\2\3\4\x36\x12\3\0\0\0\x82\1\x08\0film.avi"
