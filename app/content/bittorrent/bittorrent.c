@@ -116,8 +116,8 @@ void peer_learn_torrent(struct peer *peer, unsigned half, struct content_turn *t
 	if (work->torrent->has_also)
 		tell_id(turn, content_id_same(&also, id) ? &work->torrent->id : &also, half);
 	if (work->torrent->ambiguous)
-		turn->sink->note(
-			turn->sink->ctx, CONTENT_NOTE_TWO_NAMES, half, peer->streams[half].at64);
+		turn->sink->note(turn->sink->ctx, CONTENT_NOTE_TWO_NAMES, half,
+			peer->halves[half].message64);
 }
 
 // ---- messages ----
@@ -131,9 +131,9 @@ static enum content_fed take_length(struct peer *peer, unsigned half, struct con
 		return CONTENT_FED;
 	mine->left = octets_be32(mine->head);
 	mine->have = 0;
+	mine->message64 = peer_at64(peer, half, *taken) - 4;
 	if (mine->left > MESSAGE_MAX)
-		give_up(peer, half, turn, CONTENT_NOTE_BAD_LENGTH,
-			peer_at64(peer, half, *taken) - 4);
+		give_up(peer, half, turn, CONTENT_NOTE_BAD_LENGTH, mine->message64);
 	else if (mine->left) // else it is sent to keep the connection
 		mine->phase = PEER_ID;
 	return CONTENT_FED;

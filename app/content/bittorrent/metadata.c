@@ -14,14 +14,17 @@
 #define EXTENDED_MAX (32u << 10)
 #define HANDSHAKE    0
 #define TYPE_DATA    1
+#define GUESSES      4
 
 // ---- pieces that have come ----
 
 static void drop_pieces(struct peer_metadata *metadata, const struct content_turn *turn)
 {
-	for (unsigned i = 0; i < METADATA_PIECES; i++)
+	for (unsigned i = 0; i < METADATA_PIECES; i++) {
 		content_give(turn->memory, metadata->pieces[i]);
-	memset(metadata, 0, sizeof(*metadata));
+		metadata->pieces[i] = NULL;
+		metadata->lengths[i] = 0;
+	}
 }
 
 void peer_metadata_drop(struct peer *peer, unsigned half, const struct content_turn *turn)
@@ -70,6 +73,7 @@ static bool keep(struct peer *peer, unsigned half, const struct content_turn *tu
 		return false;
 	memcpy(*place, bytes.bytes, bytes.length);
 	(*metadata)->lengths[piece] = (uint16_t)bytes.length;
+	(*metadata)->received += bytes.length;
 	return true;
 }
 
@@ -78,7 +82,7 @@ static bool keep(struct peer *peer, unsigned half, const struct content_turn *tu
 static void say(
 	struct peer *peer, unsigned half, const struct content_turn *turn, enum content_note note)
 {
-	turn->sink->note(turn->sink->ctx, note, half, peer->streams[half].at64);
+	turn->sink->note(turn->sink->ctx, note, half, peer->halves[half].message64);
 }
 
 static void too_long(struct peer *peer, unsigned half, const struct content_turn *turn)
@@ -132,30 +136,59 @@ static void conclude(
 	case TORRENT_BROKEN: say(peer, half, turn, CONTENT_NOTE_BAD_LINE); break;
 	case TORRENT_TOO_BIG: too_long(peer, half, turn); break;
 	case TORRENT_FULL: say(peer, half, turn, CONTENT_NOTE_NO_MEMORY); break;
-	case TORRENT_OTHER: break; // its receiver asks for it anew
+	case TORRENT_OTHER: break;
 	}
 	peer_metadata_drop(peer, half, turn);
 }
 
-static enum content_fed try_all(
-	struct peer *peer, unsigned half, struct content_turn *turn, uint32_t said, uint32_t ends)
+// Where the last piece that is here ends.
+static uint32_t end_of(const struct peer_metadata *metadata)
 {
-	const struct peer_metadata *metadata = peer->work->metadata[half];
-	const uint32_t sizes[] = {said, peer->halves[half].metadata_size, ends};
+	unsigned i = METADATA_PIECES;
+
+	while (i && !metadata->lengths[i - 1])
+		i--;
+	return i ? (i - 1) * METADATA_PIECE + metadata->lengths[i - 1] : 0;
+}
+
+// Bytes are digested but a few times, however many sizes are said.
+static bool may_guess(struct peer_metadata *metadata, uint32_t total)
+{
+	if (metadata->guessed + total > GUESSES * metadata->received)
+		return false;
+	metadata->guessed += total;
+	return true;
+}
+
+// What is whole by the size that its receivers go by, and is of another torrent, they ask for anew.
+static enum content_fed try_all(
+	struct peer *peer, unsigned half, struct content_turn *turn, uint32_t said)
+{
+	struct peer_metadata *metadata = peer->work->metadata[half];
+	uint32_t first = peer->halves[half].metadata_size, ends = end_of(metadata);
+	const uint32_t sizes[] = {first, said, ends};
 	enum torrent_learned learned = TORRENT_OTHER;
-	bool any = false;
+	bool anew = false;
 
 	for (unsigned i = 0; i < 3 && learned == TORRENT_OTHER; i++) {
 		bool tried = (i && sizes[i] == sizes[0]) || (i == 2 && sizes[2] == sizes[1]);
+		bool sure = first ? sizes[i] == first : sizes[i] == ends;
 
 		if (tried || !is_whole(metadata, sizes[i]))
 			continue;
-		any = true;
+		// the last piece is shorter than others, but where its size says otherwise
+		if (i == 2 && ends % METADATA_PIECE == 0)
+			continue;
+		if (!sure && !may_guess(metadata, sizes[i]))
+			continue;
 		if (try_size(peer, half, turn, sizes[i], &learned) == CONTENT_NO_MEMORY)
 			return CONTENT_NO_MEMORY;
+		anew |= sure;
 	}
-	if (any)
+	if (learned != TORRENT_OTHER)
 		conclude(peer, half, turn, learned);
+	else if (anew)
+		drop_pieces(metadata, turn);
 	return CONTENT_FED;
 }
 
@@ -197,8 +230,15 @@ static enum content_fed take_data(
 		return CONTENT_FED;
 	if (!keep(peer, half, turn, (uint32_t)piece, bytes))
 		return CONTENT_NO_MEMORY;
-	return try_all(peer, half, turn, total > 0 ? (uint32_t)total : 0,
-		(uint32_t)piece * METADATA_PIECE + bytes.length);
+	struct peer_metadata *metadata = peer->work->metadata[half];
+	uint64_t received = metadata->received, guessed = metadata->guessed;
+	enum content_fed fed = try_all(peer, half, turn, total > 0 ? (uint32_t)total : 0);
+
+	if (fed == CONTENT_NO_MEMORY) { // it comes again
+		metadata->received = received - bytes.length;
+		metadata->guessed = guessed;
+	}
+	return fed;
 }
 
 static enum content_fed take_message(struct peer *peer, unsigned half, struct content_turn *turn)

@@ -32,6 +32,7 @@ struct peer_half {
 	uint32_t have; // bytes of `head`
 	uint32_t searched;
 	uint32_t metadata_size; // as its sender said; 0: it has not
+	uint64_t message64;     // where the message at hand begins
 	uint64_t at;            // of the block: offset in the payload of the next byte
 	uint64_t run_from;      // what came of it without a gap
 	struct content_id id;
@@ -63,6 +64,8 @@ struct peer_seen {
 };
 
 struct peer_metadata { // of one half
+	uint64_t received,
+		guessed; // bytes; those that were digested for a size that nobody must keep to
 	uint8_t *pieces[METADATA_PIECES];
 	uint16_t lengths[METADATA_PIECES];
 };
