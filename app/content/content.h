@@ -332,7 +332,7 @@ struct content_decoder {
 	bool rides_http;      // its application may speak inside of HTTP, which is decoded then
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
 	uint8_t finds;        // bits of enum content_find: what policies may ask of it
-	bool words;           // it reports words of requests: of HALF_C2S
+	uint8_t words;        // halves (bits by enum half) of whose requests it reports words
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never
 	// reads behind span_length().

@@ -112,10 +112,11 @@ static const struct form forms[] = {
 		CONTENT_ID_TTH, false, true},
 	{{"sha256:", "sha-256:"}, "", "is no sha256: expected 64 hex digits", CONTENT_ID_SHA256,
 		true, false},
+	{{"kzhash:"}, "", "is no kzhash: expected 40 hex digits", CONTENT_ID_KZHASH, true, false},
 };
 
-static const char unknown[] = "is no content id: write btih:, btmh:, ed2k:, sha1:, tth: or "
-			      "sha256: and its digits, a magnet link or an ed2k link";
+static const char unknown[] = "is no content id: write btih:, btmh:, ed2k:, sha1:, tth:, "
+			      "sha256: or kzhash: and its digits, a magnet link or an ed2k link";
 
 static const struct form *find_form(struct piece *text)
 {

@@ -6,7 +6,7 @@
 //   ed2k:32 hex digits                       urn:ed2k:..., urn:ed2khash:...,
 //   ed2k://|file|NAME|SIZE|HASH|/ sha1:32 of base32, or 40 hex digits      urn:sha1:... tth:39 of
 //   base32                         urn:tree:tiger:..., tree:tiger:... sha256:64 hex digits
-//   urn:sha256:...
+//   urn:sha256:...      kzhash:40 hex digits      urn:kzhash:...
 #ifndef SLUICE_CONTENT_ID_TEXT_H
 #define SLUICE_CONTENT_ID_TEXT_H
 

@@ -10,8 +10,10 @@
 	X(bittorrent)       \
 	X(directconnect)    \
 	X(edonkey)          \
+	X(fasttrack)        \
 	X(ftp)              \
 	X(ftp_data)         \
+	X(gnutella)         \
 	X(http)             \
 	X(irc)              \
 	X(nfs)              \

@@ -115,6 +115,16 @@ static uint64_t range_from(const struct http_body *body)
 	return body->head->range_from;
 }
 
+// The file's id, as the answer or what it answers names it.
+static const struct content_id *id_of(const struct http_body *body)
+{
+	const struct content_id *id = urn_main(&body->head->urns);
+
+	if (!body->answers || body->head->status >= 300)
+		return NULL;
+	return id || !body->request ? id : urn_main(&body->request->urns);
+}
+
 static void tell_file(struct http_body *body, const struct http_turn *turn)
 {
 	const struct http_head *head = body->head;
@@ -133,6 +143,13 @@ static void tell_file(struct http_body *body, const struct http_turn *turn)
 			file.size = head->range_total;
 	} else if (body->framing == HTTP_FRAMING_LENGTH && !coded) {
 		file.size = head->length;
+	}
+	const struct content_id *id = id_of(body);
+	struct content_whole whole = {.size = file.size};
+
+	if (id) {
+		whole.id = *id;
+		file.whole = &whole;
 	}
 	http_file_open(&body->file, turn, &file);
 }

@@ -26,6 +26,8 @@ static const struct {
 	{"transfer-encoding", HTTP_FIELD_TRANSFER_ENCODING},
 	{"upgrade", HTTP_FIELD_UPGRADE},
 	{"user-agent", HTTP_FIELD_USER_AGENT},
+	{"x-content-urn", HTTP_FIELD_URN},
+	{"x-gnutella-content-urn", HTTP_FIELD_URN},
 };
 
 enum http_field http_field_find(const char *name, uint32_t length)
@@ -317,27 +319,42 @@ static void read_agent(struct http_head *head, struct content_text agent)
 		head->agent = keep(head, agent, CONTENT_AGENT_BYTES);
 }
 
+static void read_urns(struct http_head *head, struct content_text rest)
+{
+	struct content_text member;
+
+	while (http_list_next(&rest, &member))
+		urn_read(member, &head->urns);
+}
+
+// A field of whose value nothing is noted.
+static void read_plain(struct http_head *head, enum http_field field, struct content_text value)
+{
+	switch (field) {
+	case HTTP_FIELD_CONTENT_ENCODING: read_encoding(head, value); break;
+	case HTTP_FIELD_CONTENT_RANGE: read_content_range(head, value); break;
+	case HTTP_FIELD_ETAG: read_validator(head, value, true); break;
+	case HTTP_FIELD_HOST: read_host(head, value); break;
+	case HTTP_FIELD_LAST_MODIFIED: read_validator(head, value, false); break;
+	case HTTP_FIELD_RANGE: read_range(head, value); break;
+	case HTTP_FIELD_UPGRADE: read_upgrade(head, value); break;
+	case HTTP_FIELD_URN: read_urns(head, value); break;
+	case HTTP_FIELD_USER_AGENT: read_agent(head, value); break;
+	default: break; // none, or one that is looked at word by word
+	}
+}
+
 uint64_t http_field_read(struct http_head *head, enum http_field field)
 {
 	struct content_text value = http_trim(http_head_line(head));
 	uint64_t notes = 0;
 
 	switch (field) {
-	case HTTP_FIELD_NONE:
-	case HTTP_FIELD_ACCEPT_ENCODING:
-	case HTTP_FIELD_TE: break;
 	case HTTP_FIELD_CONTENT_DISPOSITION: notes = read_disposition(head, value); break;
-	case HTTP_FIELD_CONTENT_ENCODING: read_encoding(head, value); break;
 	case HTTP_FIELD_CONTENT_LENGTH: notes = read_length(head, value); break;
-	case HTTP_FIELD_CONTENT_RANGE: read_content_range(head, value); break;
 	case HTTP_FIELD_CONTENT_TYPE: notes = read_type(head, value); break;
-	case HTTP_FIELD_ETAG: read_validator(head, value, true); break;
-	case HTTP_FIELD_HOST: read_host(head, value); break;
-	case HTTP_FIELD_LAST_MODIFIED: read_validator(head, value, false); break;
-	case HTTP_FIELD_RANGE: read_range(head, value); break;
 	case HTTP_FIELD_TRANSFER_ENCODING: notes = read_transfer(head, value); break;
-	case HTTP_FIELD_UPGRADE: read_upgrade(head, value); break;
-	case HTTP_FIELD_USER_AGENT: read_agent(head, value); break;
+	default: read_plain(head, field, value); break;
 	}
 	head->line = 0;
 	return notes;

@@ -5,7 +5,7 @@
 
 #include "content/http/head.h"
 
-#define HTTP_FIELD_NAME_BYTES 20 // the longest that is needed has 19
+#define HTTP_FIELD_NAME_BYTES 23 // the longest that is needed has 22
 
 // The value is a list of codings that its sender can undo, looked at word by word (words.h).
 static inline bool http_field_is_offer(enum http_field field)

@@ -7,6 +7,7 @@
 #include "content/coding.h"
 #include "content/http/disposition.h"
 #include "content/memory.h"
+#include "content/urn.h"
 
 #define HTTP_HEAD_BLOCK      1024u // at first
 #define HTTP_HEAD_BLOCK_MAX  32768u
@@ -43,6 +44,7 @@ enum http_field {
 	HTTP_FIELD_TE,
 	HTTP_FIELD_TRANSFER_ENCODING,
 	HTTP_FIELD_UPGRADE,
+	HTTP_FIELD_URN,        // of the file, as Gnutella names it
 	HTTP_FIELD_USER_AGENT, // its beginning
 };
 
@@ -107,6 +109,7 @@ struct http_head {
 	uint16_t names_bytes;                      // that they and it take
 	struct http_piece verb, agent;             // the method as it was sent; User-Agent
 	bool path_name_cut;
+	struct urn_ids urns; // by its field
 	uint8_t text[];
 };
 

@@ -406,7 +406,7 @@ static bool http_answer(const void *of, unsigned half, struct content_answer *an
 const struct content_decoder content_http = {
 	.app = "http",
 	.state_bytes = sizeof(struct http_state),
-	.words = true,
+	.words = 1u << HALF_C2S,
 	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_IDS | CONTENT_FINDS_OPAQUE,
 	.feed = http_feed,
 	.over = http_over,

@@ -101,8 +101,13 @@ static void tell_asked(const struct http_turn *turn, const struct http_head *hea
 		.range_from = head->has_range ? head->range_from : 0,
 		.size = CONTENT_SIZE_UNKNOWN};
 
-	if (head->method == HTTP_METHOD_GET)
-		sink->asked(sink->ctx, &file);
+	if (head->method != HTTP_METHOD_GET)
+		return;
+	bool whole;
+	struct urn_ids urns = http_requests_urns(head, &whole);
+
+	urn_report(&urns, sink, HALF_C2S);
+	sink->asked(sink->ctx, &file);
 }
 
 enum http_step http_message_request(struct http_state *state, const struct http_turn *turn)

@@ -42,6 +42,15 @@ struct http_subject http_subject_of_request(const struct http_request *request)
 	return subject;
 }
 
+struct urn_ids http_requests_urns(const struct http_head *head, bool *whole)
+{
+	struct urn_ids urns = head->urns;
+
+	*whole = true;
+	urn_read_path(http_head_text(head, head->path), &urns, whole);
+	return urns;
+}
+
 bool http_requests_add(
 	struct http_requests *requests, struct content_memory *memory, const struct http_head *head)
 {
@@ -61,6 +70,11 @@ bool http_requests_add(
 		.asks_part = head->asks_part,
 		.bare = head->bare,
 		.range_from = head->range_from};
+	bool whole;
+
+	request->urns = http_requests_urns(head, &whole);
+	if (!whole)
+		request->urns = (struct urn_ids){0};
 	uint8_t *at = request->text;
 
 	for (unsigned i = 0; i < HTTP_SUBJECT_TEXTS; i++) {

@@ -27,9 +27,10 @@ struct http_request {
 	uint8_t method;                       // enum http_method
 	uint8_t upgrade;                      // enum http_upgrade that was asked for
 	bool name_cut, has_range;
-	bool asks_part; // Range, whatever it says
-	bool bare;      // what answers may be a file without a head
-	uint8_t text[]; // those of a subject, behind each other
+	bool asks_part;      // Range, whatever it says
+	bool bare;           // what answers may be a file without a head
+	struct urn_ids urns; // of the file that is asked for
+	uint8_t text[];      // those of a subject, behind each other
 };
 
 struct http_requests {
@@ -42,6 +43,8 @@ struct http_subject {
 	struct content_text texts[HTTP_SUBJECT_TEXTS];
 	bool name_cut;
 };
+// What names the file that a request asks for; *whole: all of it, not something about it.
+struct urn_ids http_requests_urns(const struct http_head *head, bool *whole);
 struct http_subject http_subject_of_head(const struct http_head *head);
 struct http_subject http_subject_of_request(const struct http_request *request);
 

@@ -262,12 +262,12 @@ static void check_data(const struct checking *checking, uint32_t index)
 static bool is_named(const struct content_id_set *set)
 {
 	for (uint32_t i = 0; i < set->n; i++)
-		if (set->ids[i].kind == CONTENT_ID_BTIH || set->ids[i].kind == CONTENT_ID_BTMH)
+		if (set->ids[i].kind != CONTENT_ID_SHA256)
 			return true;
 	return !set->n; // lists that are filled later
 }
 
-// What decoders find are info hashes of torrents (app/content, app/pipeline/content/report_ids.c).
+// No protocol that is decoded names files by SHA-256 but by chance (urn:sha256 in a path of HTTP).
 static void check_ids(const struct checking *checking, uint32_t index)
 {
 	const struct rule *rule = &checking->policy->rules[index];
@@ -285,7 +285,7 @@ static void check_ids(const struct checking *checking, uint32_t index)
 		snprintf(place, sizeof place, "$.rules[%u].transfers[%u].content_id", index, i);
 		config_warning_add(checking->errors, checking->file, place,
 			"rule \"%s\": no decoder names files by these ids yet, so the entry never "
-			"acts; those of torrents (btih, btmh) are found",
+			"acts; btih, btmh, ed2k, sha1, tth and kzhash are found",
 			rule->id);
 	}
 }

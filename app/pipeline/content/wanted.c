@@ -109,5 +109,7 @@ unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref)
 
 	if (asks.edits)
 		return 1u << HALF_C2S | 1u << HALF_S2C;
-	return (asks.whole || asks.plain) && (!flow || flow->decoder->words) ? 1u << HALF_C2S : 0;
+	if (!asks.whole && !asks.plain)
+		return 0;
+	return flow ? flow->decoder->words : 1u << HALF_C2S;
 }

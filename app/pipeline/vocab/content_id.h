@@ -14,7 +14,8 @@
 	X(ED2K, "ed2k", 16)     /* eDonkey */                                   \
 	X(SHA1, "sha1", 20)     /* Gnutella, urn:sha1 */                        \
 	X(TTH, "tth", 24)       /* root of a tree of Tiger, urn:tree:tiger */   \
-	X(SHA256, "sha256", 32) /* of the file's bytes */
+	X(SHA256, "sha256", 32) /* of the file's bytes */                       \
+	X(KZHASH, "kzhash", 20) /* FastTrack: MD5 of its beginning, and a sum */
 
 enum content_id_kind {
 #define X(symbol, word, bytes) CONTENT_ID_##symbol,

@@ -249,7 +249,7 @@ static void on_message(void *ctx, const struct content_message *message)
 static bool on_word(void *ctx, const struct content_word *word)
 {
 	(void)ctx;
-	check(word->half == HALF_C2S, "words are of requests");
+	check(word->half <= HALF_S2C, "words are of a half");
 	check(word->kind <= CONTENT_WORD_CODING && word->other, "words are in range");
 	return false;
 }

@@ -298,10 +298,10 @@ static const struct conversation lines[] = {
 		"file 2 s2c path name=a path=/a size=1\n"
 		"end 2 CLOSED 77+1 2\n"},
 	{"a name that is none, and too long to be known",
-		{SAID_S(RESPONSE("X 0123456789012345678: 5\r\nContent-Length: 1\r\n") "a")},
+		{SAID_S(RESPONSE("X 0123456789012345678901: 5\r\nContent-Length: 1\r\n") "a")},
 		"note s2c bad_line @17\n"
 		"file 1 s2c none size=1\n"
-		"end 1 CLOSED 64+1 a\n"},
+		"end 1 CLOSED 67+1 a\n"},
 	{"LF in all lines of heads",
 		{SAID_C("GET /a HTTP/1.0\nX: y\n\nGET /b HTTP/1.0\r\n\r\n"),
 			SAID_S("HTTP/1.1 200 OK\nContent-Length: 1\n\na" ANSWER("b"))},

@@ -33,6 +33,8 @@ static void texts_that_are_ids(void **state)
 		{"urn:tree:tiger:" TTH, "tth:" TTH},
 		{"tth:" TTH, "tth:" TTH},
 		{"sha256:" HEX32, "sha256:" HEX32},
+		{"kzhash:" HEX20, "kzhash:" HEX20},
+		{"urn:kzhash:" HEX20, "kzhash:" HEX20},
 		{"magnet:?dn=x&xt=urn:btih:" HEX20 "&tr=udp%3A", "btih:" HEX20},
 	};
 	struct content_id ids[CONTENT_ID_LINK_IDS];
@@ -79,6 +81,7 @@ static void texts_that_are_none(void **state)
 		{"sha1:1ERUKZ4JVPG66AJDIVTYTK6N54ASGRLH", "is no sha1"},
 		{"tth:LWPNACQDBZRYXW3VHJVCJ64QBZNGHOHHHZWCLNR", "is no tth"}, // bits left over
 		{"sha256:" HEX20, "is no sha256"},
+		{"kzhash:" HEX32, "is no kzhash"},
 		{"magnet:?dn=x", "is a magnet link without"},
 		{"magnet:?xt=urn:btih:12", "is no btih"},
 		{"magnet:?xtra=urn:btih:" HEX20, "is a magnet link without"},
