@@ -20,7 +20,8 @@ bool http_request_line_goes_on(struct content_text line, uint8_t byte)
 		       : http_is_token(byte) && line.length < METHOD_BYTES;
 }
 
-static const char *const other_versions[] = {"ICY ", "SOURCETABLE "};
+// Shoutcast, NTRIP, and Gnutella 0.4: "HTTP 200 OK".
+static const char *const other_versions[] = {"ICY ", "SOURCETABLE ", "HTTP "};
 
 static bool goes_on_as(const char *begins, struct content_text line, uint8_t byte)
 {
@@ -236,7 +237,8 @@ static void read_simple(struct http_head *head, struct content_text version)
 }
 
 // RFC 9112 section 3: method SP request-target SP HTTP-version. As it allows, other blanks between
-// the words are taken for one, and noted; the target is the second word, the version the last.
+// the words are taken for one, and noted; the target is the second word, the version the last. What
+// older programs of Gnutella ask for ("/get/INDEX/NAME") has the blanks of the name in it.
 enum http_line_form http_read_request_line(struct http_head *head)
 {
 	struct content_text line = http_head_line(head), rest = http_trim(line);
@@ -245,6 +247,9 @@ enum http_line_form http_read_request_line(struct http_head *head)
 	if (!is_token(method) || !target.length)
 		return HTTP_LINE_BAD;
 	version = last_word(rest);
+	if (http_begins(target, "/get/") && http_begins(version, "http/"))
+		target = http_trim((struct content_text){
+			target.bytes, (uint32_t)(version.bytes - target.bytes)});
 	head->method = (uint8_t)method_of(method);
 	if (head->method == HTTP_METHOD_PRI && http_is(version, "http/2.0") && http_is(target, "*"))
 		return HTTP_LINE_STRICT;
@@ -281,7 +286,8 @@ enum http_line_form http_read_status_line(struct http_head *head)
 	head->status = (uint16_t)number;
 	const uint8_t *behind = version.bytes + version.length;
 	uint32_t length = version.length + 1 + status.length;
-	bool strict = version.bytes == line.bytes && *behind == ' ' && status.bytes == behind + 1 &&
+	bool strict = version.bytes == line.bytes && !http_is(version, "http") && *behind == ' ' &&
+		      status.bytes == behind + 1 &&
 		      (line.length == length || line.bytes[length] == ' ');
 
 	return strict ? HTTP_LINE_STRICT : HTTP_LINE_LENIENT;

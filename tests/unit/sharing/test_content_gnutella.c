@@ -458,6 +458,13 @@ static const struct conversation http[] = {
 		"end 1 CLOSED 38+3 abc\n"
 		"file 2 s2c path name=b.exe path=/get/3/b.exe size=3 whole=sha1:" SHA1B "/3\n"
 		"end 2 CLOSED 144+3 def\n"},
+	{"in the older way",
+		{SAID_C("GET /get/24/some song.mp3 HTTP/1.0\r\nRange: bytes=0-\r\n\r\n"),
+			SAID_S("HTTP 200 OK\r\nServer: Gnutella\r\nContent-length: 3\r\n\r\nabc")},
+		"note c2s bad_line @0\n"
+		"note s2c bad_line @0\n"
+		"file 1 s2c path name=some song.mp3 path=/get/24/some song.mp3 size=3\n"
+		"end 1 CLOSED 52+3 abc\n"},
 	{"Kazaa's hash",
 		{SAID_C("GET /.hash=" HASH " HTTP/1.1\r\nX-Kazaa-Network: KaZaA\r\n\r\n"),
 			SAID_S(OK "abc")},
