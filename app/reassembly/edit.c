@@ -48,6 +48,17 @@ static bool keep_original(struct q2 *q2, struct slab *slab, struct segment *segm
 	return true;
 }
 
+static void overwrite(uint8_t *bytes, uint64_t length, const struct stream_edit *edit)
+{
+	if (!edit->keeps_lines) {
+		memset(bytes, edit->fill, length);
+		return;
+	}
+	for (uint64_t i = 0; i < length; i++)
+		if (bytes[i] != '\r' && bytes[i] != '\n')
+			bytes[i] = edit->fill;
+}
+
 static bool make(struct q2 *q2, struct slab *slab, const struct stream_edit *edit, uint64_t end)
 {
 	for (struct segment *at = q2_at(q2, edit->offset64); at && at->start < end;
@@ -57,7 +68,7 @@ static bool make(struct q2 *q2, struct slab *slab, const struct stream_edit *edi
 
 		if (!keep_original(q2, slab, at))
 			return false;
-		memset(at->bytes + (from - at->start), edit->fill, until - from);
+		overwrite(at->bytes + (from - at->start), until - from, edit);
 	}
 	return true;
 }

@@ -17,6 +17,7 @@ struct stream_edit {
 	uint64_t offset64;
 	uint32_t length; // at least 1
 	uint8_t fill;    // takes the place of each byte
+	bool keeps_lines; // ... but CR and LF
 };
 
 enum edit_answer {

@@ -120,6 +120,19 @@ static void add(const struct mime_call *to, uint8_t byte, const struct mime_run 
 	text->bytes[text->length++] = byte;
 }
 
+// A byte that HTML shows: behind a tag that ends a line it begins another one.
+static void add_shown(
+	const struct mime_call *to, uint8_t byte, const struct mime_run *run, bool as_is)
+{
+	struct mime_text *text = &to->mime->text;
+	const struct mime_run here = {.from64 = text->ends64, .to64 = text->ends64};
+
+	if (text->breaks && text->any)
+		add(to, '\n', &here, false);
+	text->breaks = false;
+	add(to, byte, run, as_is);
+}
+
 static bool ends_line(const struct mime_text *text)
 {
 	static const char *const tags[] = {"br", "p", "div", "li", "tr", "td", "th", "h1", "h2",
@@ -147,7 +160,7 @@ static void put_entity(const struct mime_call *to, const struct mime_run *run)
 	n = point >= 0 ? named.written : text_decode_entities(text->entity, length, out);
 	text->html = MIME_HTML_TEXT;
 	for (uint32_t i = 0; i < n; i++)
-		add(to, out[i], &all, false);
+		add_shown(to, out[i], &all, false);
 }
 
 static void html_in_text(const struct mime_call *to, uint8_t byte, const struct mime_run *run)
@@ -163,7 +176,7 @@ static void html_in_text(const struct mime_call *to, uint8_t byte, const struct 
 		text->entity[0] = byte;
 		text->entity_length = 1;
 	} else {
-		add(to, byte, run, run->as_is);
+		add_shown(to, byte, run, run->as_is);
 	}
 }
 
@@ -190,20 +203,18 @@ static void html_open(const struct mime_call *to, uint8_t byte, const struct mim
 		text->html = MIME_HTML_DECLARATION;
 	} else {
 		text->html = MIME_HTML_TEXT;
-		add(to, '<', &sign, sign.as_is);
+		add_shown(to, '<', &sign, sign.as_is);
 		html_in_text(to, byte, run);
 	}
 }
 
-static void html_in_tag(const struct mime_call *to, uint8_t byte, const struct mime_run *run)
+static void html_in_tag(struct mime_text *text, uint8_t byte)
 {
-	struct mime_text *text = &to->mime->text;
 	bool blank = byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 
 	if (byte == '>') {
 		text->html = MIME_HTML_TEXT;
-		if (ends_line(text))
-			add(to, '\n', run, false);
+		text->breaks |= ends_line(text);
 	} else if (text->equals && (byte == '"' || byte == '\'')) {
 		text->html = MIME_HTML_QUOTE;
 		text->quote = byte;
@@ -260,7 +271,7 @@ static void put(const struct mime_call *to, uint8_t byte, const struct mime_run 
 	switch (text->html) {
 	case MIME_HTML_NOT: add(to, byte, run, run->as_is); break;
 	case MIME_HTML_OPEN: html_open(to, byte, run); break;
-	case MIME_HTML_TAG: html_in_tag(to, byte, run); break;
+	case MIME_HTML_TAG: html_in_tag(text, byte); break;
 	case MIME_HTML_QUOTE:
 		if (byte == text->quote)
 			text->html = MIME_HTML_TAG;

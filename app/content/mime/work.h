@@ -187,6 +187,7 @@ struct mime_text {
 	uint8_t html; // enum mime_html
 	bool named;   // the name of the tag is over
 	bool equals;
+	bool breaks; // a tag has ended the line
 	uint8_t quote, dashes, tag_length, entity_length;
 	uint8_t tag[8], entity[20];
 	uint8_t bytes[CONTENT_TEXT_BYTES];

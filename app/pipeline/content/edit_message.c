@@ -17,6 +17,7 @@ static bool blank(
 		.offset64 = from,
 		.length = (uint32_t)(to - from),
 		.fill = message->blank,
+		.keeps_lines = message->keeps_lines,
 	};
 
 	return to > from && to - from <= UINT32_MAX &&
@@ -42,6 +43,7 @@ static bool mask(struct feeding *feeding, const struct content_message *message,
 			.offset64 = message->begins64 + ranges[i].from,
 			.length = ranges[i].to - ranges[i].from,
 			.fill = message->blank,
+			.keeps_lines = message->keeps_lines,
 		};
 	}
 	return content_edit(feeding, message->half, edits, n);
