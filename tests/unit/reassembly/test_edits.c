@@ -39,7 +39,7 @@ static enum consumed take_bytes(const struct span *span, const uint8_t *bytes)
 	memcpy(rig.told + span->offset64, bytes, span->extent);
 	for (uint32_t i = 0; i < span->extent; i++)
 		if (bytes[i] >= '0' && bytes[i] <= '9')
-			edits[n++] = (struct stream_edit){span->offset64 + i, 1, '#'};
+			edits[n++] = (struct stream_edit){span->offset64 + i, 1, '#', false};
 	if (n) {
 		rig.answer = track_edit(rig.tracker, rig.track, span->half, edits, n);
 		rig.asked++;

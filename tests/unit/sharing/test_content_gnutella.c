@@ -161,19 +161,19 @@ static void add_all(void)
 #define HITS(half)                                                                             \
 	"id " half " sha1:" SHA1 "\n"                                                          \
 	"file 1 " half " offer elsewhere name=a song.mp3 path=dir/ size=1337 whole=sha1:" SHA1 \
-	"/1337\n"                                                                              \
+	"\n"                                                                                   \
 	"id " half " sha1:" SHA1B "\n"                                                         \
 	"id " half " tth:" ROOT "\n"                                                           \
-	"file 2 " half " offer elsewhere name=b.exe size=9 whole=sha1:" SHA1B "/9\n"           \
+	"file 2 " half " offer elsewhere name=b.exe size=9 whole=sha1:" SHA1B "\n"             \
 	"id " half " sha1:MFRGGZDFMZTWQ2LKNNWG23TPOBYXE43U\n"                                  \
 	"file 3 " half " offer elsewhere name=big.iso size=21542142465 "                       \
-	"whole=sha1:MFRGGZDFMZTWQ2LKNNWG23TPOBYXE43U/21542142465\n"                            \
+	"whole=sha1:MFRGGZDFMZTWQ2LKNNWG23TPOBYXE43U\n"                                        \
 	"id " half " sha1:" SHA1 "\n"                                                          \
 	"id " half " tth:" ROOT "\n"                                                           \
-	"file 4 " half " offer elsewhere name=c size=5 whole=sha1:" SHA1 "/5\n"                \
+	"file 4 " half " offer elsewhere name=c size=5 whole=sha1:" SHA1 "\n"                  \
 	"id " half " sha1:MFRGGADFMZTWQ2LKNNWG23TPOBYXE43U\n"                                  \
 	"file 5 " half " offer elsewhere name=d size=6 "                                       \
-	"whole=sha1:MFRGGADFMZTWQ2LKNNWG23TPOBYXE43U/6\n"                                      \
+	"whole=sha1:MFRGGADFMZTWQ2LKNNWG23TPOBYXE43U\n"                                        \
 	"id " half " sha1:" SHA1 "\n"
 
 static void check(const struct conversation *conversation)
@@ -219,7 +219,7 @@ static void test_packed(void **state)
 			SAID_BYTES(HALF_S2C, 0, n / 2, packed), SAID_FIN(HALF_S2C)},
 		"id s2c sha1:" SHA1 "\n"
 		"file 1 s2c offer elsewhere name=a song.mp3 path=dir/ size=1337 whole=sha1:" SHA1
-		"/1337\n"});
+		"\n"});
 }
 
 // Of what lies about its number of records, and of others, what is there is told, and the next
@@ -315,9 +315,9 @@ static void test_datagrams(void **state)
 			SAID_DATAGRAM_S("GND\x02\x01\x02\x01\x01"),
 			SAID_BYTES(HALF_S2C, SPAN_DATAGRAM, n_bytes, bytes)},
 		"id c2s sha1:" SHA1 "\n"
-		"file 1 c2s offer elsewhere name=a.exe size=1 whole=sha1:" SHA1 "/1\n"
+		"file 1 c2s offer elsewhere name=a.exe size=1 whole=sha1:" SHA1 "\n"
 		"id s2c sha1:" SHA1 "\n"
-		"file 2 s2c offer elsewhere name=a.exe size=1 whole=sha1:" SHA1 "/1\n"});
+		"file 2 s2c offer elsewhere name=a.exe size=1 whole=sha1:" SHA1 "\n"});
 }
 
 static void test_gaps(void **state)
@@ -376,7 +376,7 @@ static const struct conversation pushed[] = {
 		"id s2c sha1:" SHA1 "\n"
 		"file 1 c2s path name=N2R or=N2R?urn:sha1:" SHA1
 		" or=a.exe path=/uri-res/N2R?urn:sha1:" SHA1
-		" host=h agent=x GET 200 size=3 whole=sha1:" SHA1 "/3\n"
+		" host=h agent=x GET 200 size=3 whole=sha1:" SHA1 "\n"
 		"end 1 CLOSED 84+3 abc\n"
 		"file 2 c2s none path=/get/6/b%20c.exe size=3\n"
 		"end 2 CLOSED 125+3 no.\n"},
@@ -400,7 +400,7 @@ static const struct conversation pushed[] = {
 		"id s2c sha1:" SHA1 "\n"
 		"file 1 c2s path name=N2R or=N2R?urn:sha1:" SHA1
 		" or=a.exe path=/uri-res/N2R?urn:sha1:" SHA1
-		" host=h agent=x GET 200 size=9 whole=sha1:" SHA1 "/9\n"
+		" host=h agent=x GET 200 size=9 whole=sha1:" SHA1 "\n"
 		"end 1 TRUNCATED 84+9 lost=3 ab___fghi\n"
 		"note c2s bad_line @93\n"
 		"file 2 c2s offer name=a.exe size=3\n"
@@ -436,12 +436,12 @@ static const struct conversation http[] = {
 			SAID_S(OK "ghi")},
 		"id c2s sha1:" SHA1 "\n"
 		"file 1 s2c path name=N2R or=N2R?urn:sha1:" SHA1 " path=/uri-res/N2R?urn:sha1:" SHA1
-		" size=9 whole=sha1:" SHA1 "/9 from=2\n"
+		" size=9 whole=sha1:" SHA1 " from=2\n"
 		"end 1 CLOSED 66+3 abc\n"
 		"id c2s sha1:" SHA1B "\n"
 		"id c2s tth:" ROOT "\n"
 		"file 2 s2c path name=n2r or=n2r?URN%3Abitprint:" SHA1B "." ROOT
-		" path=(100)..HHZWCLNQ size=3 whole=sha1:" SHA1B "/3\n"
+		" path=(100)..HHZWCLNQ size=3 whole=sha1:" SHA1B "\n"
 		"end 2 CLOSED 107+3 def\n"
 		"id c2s sha1:" SHA1 "\n"
 		"file 3 s2c path name=N2X or=N2X?urn:sha1:" SHA1 ";" ROOT
@@ -454,9 +454,9 @@ static const struct conversation http[] = {
 			SAID_S("HTTP/1.1 200 OK\r\nX-Content-URN: urn:x, urn:sha1:" SHA1B
 			       "\r\nContent-Length: 3\r\n\r\ndef")},
 		"id c2s sha1:" SHA1 "\n"
-		"file 1 s2c path name=a.exe path=/get/3/a.exe size=3 whole=sha1:" SHA1 "/3\n"
+		"file 1 s2c path name=a.exe path=/get/3/a.exe size=3 whole=sha1:" SHA1 "\n"
 		"end 1 CLOSED 38+3 abc\n"
-		"file 2 s2c path name=b.exe path=/get/3/b.exe size=3 whole=sha1:" SHA1B "/3\n"
+		"file 2 s2c path name=b.exe path=/get/3/b.exe size=3 whole=sha1:" SHA1B "\n"
 		"end 2 CLOSED 144+3 def\n"},
 	{"in the older way",
 		{SAID_C("GET /get/24/some song.mp3 HTTP/1.0\r\nRange: bytes=0-\r\n\r\n"),
@@ -470,7 +470,7 @@ static const struct conversation http[] = {
 			SAID_S(OK "abc")},
 		"id c2s kzhash:" HASH "\n"
 		"file 1 s2c path name=.hash=" HASH " path=/.hash=" HASH " size=3 whole=kzhash:" HASH
-		"/3\n"
+		"\n"
 		"end 1 CLOSED 38+3 abc\n"},
 };
 

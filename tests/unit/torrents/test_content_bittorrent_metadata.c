@@ -109,7 +109,7 @@ static void check(struct talk *talk, const char *name, const struct said *said, 
 		snprintf(file, sizeof(file), "%s", talk->hex);
 	} else {
 		snprintf(file, sizeof(file), "%s size=%u", names[outcome], talk->size);
-		snprintf(whole, sizeof(whole), "/%u", talk->size);
+		snprintf(whole, sizeof(whole), " pieces=%u", (talk->size + 15) / 16);
 	}
 	snprintf(talk->expected + length, sizeof(talk->expected) - (size_t)length,
 		"file 1 s2c offer name=%s whole=btih:%s%s\nend 1 %s %u+16 abcdefghijklmnop\n", file,
