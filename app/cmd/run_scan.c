@@ -17,8 +17,14 @@ int run_scan_arena(struct run_scan *scan, const struct gateway *gateway, struct 
 	if (gateway->scan.engine != SCAN_ENGINE_CLAMAV)
 		return 0;
 	size_t trial = ((size_t)gateway->scan.max_file_mb << 20) + SCAN_PAGE; // with its extents
-	int rc = scan_arena_new_spare(&scan->arena, (size_t)gateway->scan.arena_mb << 20,
-		ARENA_UNIT, gateway->n_data, trial, err, err_len);
+	const struct scan_arena_room room = {
+		.bytes = (size_t)gateway->scan.arena_mb << 20,
+		.unit = ARENA_UNIT,
+		.n_parts = gateway->n_data,
+		.shared = (size_t)gateway->scan.swarm_mb << 20,
+		.spare = trial,
+	};
+	int rc = scan_arena_new_of(&scan->arena, &room, err, err_len);
 
 	launcher->arena_plus_1 = scan->arena.fd + 1;
 	return rc;

@@ -87,7 +87,7 @@ static void check_database(const struct gateway *gateway, struct preflight *out)
 static void check_arena(const struct gateway *gateway, const struct preflight_host *host,
 	uint32_t memory_mb, struct preflight *out)
 {
-	uint32_t arena_mb = gateway->scan.arena_mb;
+	uint32_t arena_mb = gateway->scan.arena_mb + gateway->scan.swarm_mb;
 	uint64_t taken_mb = gateway->memory.hugepages ? 0 : memory_mb; // of what is available
 	uint64_t left_mb = host->available_mb > taken_mb ? host->available_mb - taken_mb : 0;
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <rte_lcore.h>
 #include "pipeline/stage/hold.h"
+#include "pipeline/swarm/swarm.h"
 #include "scan/cache.h"
 #include "scan/hash_list.h"
 
@@ -84,6 +85,27 @@ static int make_known(
 		return 0;
 	return scan_lists_new(
 		gateway->scan.allow, gateway->scan.deny, &config->lists, err, err_len);
+}
+
+// Files in parts, in what the arena has for all data lcores together.
+static int make_swarm(struct scan_config *config, const struct dataplane *dp,
+	const struct gateway *gateway, unsigned n_workers, char *err, size_t err_len)
+{
+	if (!config->arena || !config->arena->shared)
+		return 0;
+	config->swarm =
+		swarm_new(config->arena, &(struct swarm_limits){.seed = &dp->lcores[0]->parse.seed,
+						 .files = gateway->scan.swarm_files,
+						 .age_ns = gateway->scan.swarm_s * NS_PER_S,
+						 .n_workers = n_workers});
+	if (!config->swarm) {
+		snprintf(err, err_len,
+			"scan lcores: no memory for %u files in parts (scan.swarm_files)",
+			gateway->scan.swarm_files);
+		return -ENOMEM;
+	}
+	config->side = swarm_side_work(config->swarm);
+	return 0;
 }
 
 int scan_threads_read_lists(struct scan_threads *threads, bool check, char *err, size_t err_len)
@@ -238,6 +260,8 @@ int scan_threads_new(struct dataplane *dp, const struct gateway *gateway,
 	threads->n = gateway->n_scan ? gateway->n_scan : 1;
 	threads->as_seen = (struct hold_workers){
 		.config = &threads->config, .workers = threads->workers, .n_workers = threads->n};
+	if (!rc)
+		rc = make_swarm(&threads->config, dp, gateway, threads->n, err, err_len);
 	for (unsigned i = 0; i < threads->n; i++) {
 		threads->threads[i].wake_fd = -1;
 		pthread_mutex_init(&threads->threads[i].mail.mutex, NULL);
@@ -301,6 +325,7 @@ void scan_threads_free(struct scan_threads *threads)
 			close(threads->threads[i].wake_fd);
 	}
 	scan_trial_free(threads->trial);
+	swarm_free(threads->config.swarm);
 	scan_cache_free(threads->config.cache);
 	scan_lists_free(threads->config.lists);
 	free(threads);

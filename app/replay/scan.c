@@ -15,6 +15,7 @@
 #include "config/gateway.h"
 #include "content/memory.h"
 #include "pipeline/stage/hold.h"
+#include "pipeline/swarm/swarm.h"
 #include "pipeline/vocab/tick.h"
 #include "replay/scan_process.h"
 
@@ -302,17 +303,42 @@ static int lcores_join(struct replay_scan *scan, char *err, size_t err_len)
 	return rc;
 }
 
+static int make_swarm(struct replay_scan *scan, char *err, size_t err_len)
+{
+	if (!scan->arena.shared)
+		return 0;
+	scan->config.swarm = swarm_new(
+		&scan->arena, &(struct swarm_limits){.seed = &scan->dp->lcores[0]->parse.seed,
+				      .files = scan->gateway->scan.swarm_files,
+				      .age_ns = scan->gateway->scan.swarm_s * NS_PER_S,
+				      .n_workers = 1});
+	if (!scan->config.swarm) {
+		snprintf(err, err_len, "no memory for files in parts (scan.swarm_files)");
+		return -ENOMEM;
+	}
+	scan->config.side = swarm_side_work(scan->config.swarm);
+	return 0;
+}
+
 int replay_scan_begin(struct replay_scan *scan, struct dataplane *dp, char *err, size_t err_len)
 {
 	scan->dp = dp;
 	scan->failed[0] = '\0';
 	scan->config.flows = (scan->gateway->scan.flows + dp->n_lcores - 1) / dp->n_lcores;
-	int rc = scan_arena_new(&scan->arena, (size_t)scan->gateway->scan.arena_mb << 20,
-		CONTENT_BLOCK_MAX, dp->n_lcores, err, err_len);
+	const struct scan_arena_room room = {
+		.bytes = (size_t)scan->gateway->scan.arena_mb << 20,
+		.unit = CONTENT_BLOCK_MAX,
+		.n_parts = dp->n_lcores,
+		.shared = (size_t)scan->gateway->scan.swarm_mb << 20,
+	};
+	int rc = scan_arena_new_of(&scan->arena, &room, err, err_len);
 
 	if (rc < 0)
 		return rc;
 	scan->config.arena = &scan->arena;
+	rc = make_swarm(scan, err, err_len);
+	if (rc < 0)
+		return rc;
 	rc = scan_process_new(
 		scan->gateway, scan->arena.fd, scan->real_ns / NS_PER_MS, &scan->own, err, err_len);
 	if (!rc)
@@ -332,6 +358,8 @@ void replay_scan_end(struct replay_scan *scan)
 	scan->worker = NULL;
 	scan_process_free(scan->own);
 	scan->own = NULL;
+	swarm_free(scan->config.swarm);
+	scan->config.swarm = NULL;
 	if (scan->config.arena)
 		scan_arena_free(&scan->arena);
 	scan->config.arena = NULL;

@@ -46,16 +46,27 @@ struct scan_script {
 	bool every;           // again after each further after_bytes
 };
 
+struct swarm; // pipeline/swarm
+
+// Work that scan lcores do beside jobs: a bounded piece of it each call. Zeroed: none.
+struct scan_side_work {
+	bool (*turn)(void *ctx, unsigned worker, uint64_t now_ns); // true: there was some
+	bool (*is_due)(void *ctx);
+	void *ctx;
+};
+
 // gateway.json: scan. Constant after start.
 struct scan_config {
 	const struct scan_engine_ops *ops; // NULL: none
 	const struct scan_arena *arena;    // of file jobs; NULL: there are none
 	struct scan_cache *cache;          // of verdicts, all scan lcores'; NULL: none
 	struct scan_lists *lists;          // of hashes, the same
-	uint64_t max_file_bytes;           // of one job; what is beyond is not asked about
-	uint64_t timeout_ns;               // of a job, from its submission
-	uint32_t flows;                    // under scan at once, per data lcore
-	uint8_t on_timeout;                // enum scan_failure
+	struct swarm *swarm; // files that several flows bring parts of; NULL: none are put together
+	struct scan_side_work side; // its
+	uint64_t max_file_bytes;    // of one job; what is beyond is not asked about
+	uint64_t timeout_ns;        // of a job, from its submission
+	uint32_t flows;             // under scan at once, per data lcore
+	uint8_t on_timeout;         // enum scan_failure
 	uint8_t on_error;
 	unsigned n_script;
 	struct scan_script script[SCAN_SCRIPT_MAX];

@@ -12,6 +12,8 @@
 
 struct scan_worker {
 	struct scan_front *front;
+	struct scan_side_work side;
+	unsigned index;
 	_Atomic bool asleep;
 	unsigned n_links;
 	struct {
@@ -30,6 +32,10 @@ int scan_worker_new(const struct scan_config *config, unsigned index, unsigned n
 	snprintf(err, err_len,
 		"scan lcore %u: no memory; give EAL more (hugepages, or memory.mb without them)",
 		index);
+	if (!rc) {
+		worker->side = config->side;
+		worker->index = index;
+	}
 	for (unsigned i = 0; !rc && i < n_lcores; i++) {
 		worker->asker[i].link.asleep = &worker->asleep;
 		rc = scan_link_init(&worker->asker[i].link, i, index, socket);
@@ -117,7 +123,9 @@ bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns)
 
 	for (unsigned i = 0; i < n; i++)
 		report(worker, &verdicts[i]);
-	return taken || n;
+	bool more = worker->side.turn && worker->side.turn(worker->side.ctx, worker->index, now_ns);
+
+	return taken || n || more;
 }
 
 unsigned scan_worker_descriptors(const struct scan_worker *worker, struct pollfd out[SCAN_FDS_MAX])
@@ -149,6 +157,10 @@ bool scan_worker_may_sleep(struct scan_worker *worker)
 			scan_worker_woke(worker);
 			return false;
 		}
+	}
+	if (worker->side.is_due && worker->side.is_due(worker->side.ctx)) {
+		scan_worker_woke(worker);
+		return false;
 	}
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/address_text.h"
+#include "content/content_id.h"
 #include "scan/job.h"
 
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type)
@@ -164,6 +165,11 @@ static void put_scan(const struct event *event, struct json_out *out)
 	if (event->alert.name[0])
 		json_out_text(out, "name", event->alert.name,
 			strnlen(event->alert.name, sizeof event->alert.name));
+	if (event->alert.has_id) {
+		char id[CONTENT_ID_TEXT];
+
+		json_out_string(out, "content_id", content_id_print(&event->alert.id, id));
+	}
 	json_out_u64(out, "offset", event->alert.from64 & INT64_MAX);
 	json_out_u64(out, "length", (event->alert.to64 - event->alert.from64) & INT64_MAX);
 	json_out_u64(out, "hold_ms", event->alert.held_ns / NS_PER_MS);

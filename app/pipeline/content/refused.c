@@ -214,12 +214,17 @@ static uint64_t mix_id(const struct hash_seed *seed, uint64_t hash, const struct
 		(struct content_text){id->bytes, content_id_length(id)});
 }
 
-// Of an id that is a digest of the file's bytes, which the gateway can make, too.
+// Of an id that is proven, whoever names it.
 static uint64_t digest_mark(const struct lcore *lcore, const struct content_id *id)
 {
-	if (id->kind != CONTENT_ID_SHA1 && id->kind != CONTENT_ID_SHA256)
-		return 0;
-	return settle(mix_id(&lcore->parse.seed, MARK_DIGEST, id));
+	const struct content_id key = content_id_key(id);
+
+	return settle(mix_id(&lcore->parse.seed, MARK_DIGEST, &key));
+}
+
+struct refused_marks refused_marks_of_id(const struct lcore *lcore, const struct content_id *id)
+{
+	return (struct refused_marks){.digest = digest_mark(lcore, id)};
 }
 
 struct refused_marks refused_marks_of(
@@ -251,6 +256,8 @@ struct refused_marks refused_marks_of(
 	if (named_id(file->path, &id) || whole_id(file, &id)) {
 		marks.id = settle(mix_id(seed, mix_sender(lcore, ref, file->half, MARK_ID), &id));
 		marks.digest = digest_mark(lcore, &id);
+	} else if (file->whole) {
+		marks.digest = digest_mark(lcore, &file->whole->id);
 	}
 	// files that were unpacked together often have one time, and if one size one ETag, too
 	if (file->by_path && path.length && file->validator.length > 2 &&
@@ -345,13 +352,17 @@ void refused_files_learn_digests(struct lcore *lcore, struct refused_files *refu
 	const struct content_id ids[] = {
 		content_id_of(CONTENT_ID_SHA1, sha1), content_id_of(CONTENT_ID_SHA256, sha256)};
 
-	for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		struct refused_file file = {.marks = {.digest = digest_mark(lcore, &ids[i])},
-			.rule_uid = rule_uid,
-			.action = action};
+	for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		refused_files_learn_id(lcore, refused, &ids[i], rule_uid, action);
+}
 
-		learn(lcore, refused, &file);
-	}
+void refused_files_learn_id(struct lcore *lcore, struct refused_files *refused,
+	const struct content_id *id, uint32_t rule_uid, uint8_t action)
+{
+	struct refused_file file = {
+		.marks = refused_marks_of_id(lcore, id), .rule_uid = rule_uid, .action = action};
+
+	learn(lcore, refused, &file);
 }
 
 const struct refused_slot *refused_files_find(const struct lcore *lcore,

@@ -34,8 +34,7 @@ struct refused_files;
 struct refused_marks { // 0: there is none
 	uint64_t path, name, validator;
 	uint64_t id;     // of the sender
-	uint64_t digest; // the same id as anybody's, if it is one that can be checked; is not
-			 // learned
+	uint64_t digest; // the same id as anybody's; is learned of ids that are proven alone
 };
 
 struct refused_file {
@@ -61,6 +60,11 @@ void refused_files_learn(struct lcore *lcore, struct refused_files *refused,
 // The same of the bytes of an infected file, whoever sends them.
 void refused_files_learn_digests(struct lcore *lcore, struct refused_files *refused,
 	const uint8_t sha1[20], const uint8_t sha256[32], uint32_t rule_uid, uint8_t action);
+// An id whose bytes are proven, and infected: whoever names it is refused.
+void refused_files_learn_id(struct lcore *lcore, struct refused_files *refused,
+	const struct content_id *id, uint32_t rule_uid, uint8_t action);
+// The marks of an id that is named, of which no file comes.
+struct refused_marks refused_marks_of_id(const struct lcore *lcore, const struct content_id *id);
 void refused_files_hint(
 	struct lcore *lcore, struct refused_files *refused, const struct refused_file *file);
 // NULL: it is not remembered. `partial`: a part of the file is asked for. A path, and a name of a

@@ -36,52 +36,6 @@ static void obey_file(struct feeding *feeding, const struct content_verdict *ver
 			report_uid_of(lcore, verdict->rule), verdict->action);
 }
 
-// The rule that refused the file before is still in force, may still refuse files, and is for this
-// flow, too.
-static bool still_holds(const struct feeding *feeding, uint32_t uid, uint32_t *index)
-{
-	const struct policy *policy = feeding->lcore->policy;
-	const struct rule *rule = policy_rule_by_uid(policy, uid);
-	struct flow_ends ends;
-	struct decide_input input;
-
-	if (!rule || !rule->content || !rule->content->enforces ||
-		(!rule->content->n_transfers && !rule->content->has_scan))
-		return false;
-	report_input(feeding, &ends, &input);
-	*index = (uint32_t)(rule - policy->rules);
-	return rule_matches(rule, &input,
-		       policy->asks_user ? policy_user(policy, &ends, input.c2s_from_inside)
-					 : USER_NONE) == RULE_MATCHES;
-}
-
-static bool remembers(const struct feeding *feeding)
-{
-	return feeding->flow->asks.enforces &&
-	       !refused_files_are_empty(feeding->content->refused, feeding->lcore->now_ns);
-}
-
-// A file that the policy does not decide about by what is known of it so far, but was refused
-// before: the verdict is the one that it had. False: it was not.
-static bool refused_before(struct feeding *feeding, const struct content_file *reported,
-	const struct refused_marks *marks, struct content_verdict *verdict)
-{
-	const struct refused_slot *slot = NULL;
-	uint32_t rule;
-
-	if (verdict->rule == RULE_DEFAULT && remembers(feeding))
-		slot = refused_files_find(
-			feeding->lcore, feeding->content->refused, marks, reported->partial);
-	if (!slot || !still_holds(feeding, slot->rule_uid, &rule))
-		return false;
-	*verdict = (struct content_verdict){.action = slot->action,
-		.rule = rule,
-		.monitored = RULE_DEFAULT,
-		.redact = verdict->redact};
-	feeding->lcore->stats.refused_files_again++;
-	return true;
-}
-
 // What is wanted of a file whose transfer has this number (0: was not recorded).
 static enum content_want follow(struct feeding *feeding, const struct content_file *reported,
 	const struct content_verdict *verdict, const struct refused_marks *marks, uint64_t number,
@@ -105,8 +59,14 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	file->stored = stored && number;
 	file->learns = learns ? LEARNS : LEARNS_BY_TYPE;
 	if (scans)
-		report_scan_begin(feeding, file);
+		report_scan_begin(feeding, file, reported);
 	return CONTENT_WANT_DATA;
+}
+
+// It may be refused, or others may bring parts of it.
+static bool needs_marks(const struct feeding *feeding, const struct content_file *reported)
+{
+	return feeding->flow->asks.enforces || report_scans(feeding, reported);
 }
 
 static struct file_facts facts_of(
@@ -143,10 +103,10 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 
 	lcore->stats.content_files++;
 	report_count(&content_tally_of(lcore, feeding->flow->ref, reported->half)->files);
-	if (feeding->flow->asks.enforces)
+	if (needs_marks(feeding, reported))
 		marks = refused_marks_of(lcore, feeding->flow->ref, reported);
 	bool noted = report_was_noted(feeding, reported->half, &verdict);
-	bool again = refused_before(feeding, reported, &marks, &verdict);
+	bool again = report_refused_before(feeding, reported, &marks, &verdict);
 	bool stored = !report_refuses(&verdict) && (extracts || verdict.store);
 
 	if (extracts || stored || report_is_recorded(&verdict) || report_scans(feeding, reported))
@@ -166,13 +126,13 @@ static void report_asked(void *ctx, const struct content_file *reported)
 
 	if (feeding->flow->asks.ids)
 		report_ids_of_request(feeding, reported);
-	if (feeding->flow->refused || !remembers(feeding))
+	if (feeding->flow->refused || !report_remembers(feeding))
 		return;
 	report_next_item(feeding);
 	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts, NULL, 0);
 	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, reported);
 
-	if (!refused_before(feeding, reported, &marks, &verdict))
+	if (!report_refused_before(feeding, reported, &marks, &verdict))
 		return;
 	report_record_file(feeding, reported, &verdict, NULL, false, HOW_REQUESTED | HOW_AGAIN);
 	struct content_answer answer = report_answer(feeding, HALF_C2S);

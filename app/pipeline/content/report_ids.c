@@ -19,6 +19,17 @@ static bool is_blocked(
 	return true;
 }
 
+// What it names was found to be infected.
+static bool is_condemned(struct feeding *feeding, const struct content_id *id,
+	const struct content_file *file, struct content_verdict *verdict)
+{
+	if (!report_remembers(feeding))
+		return false;
+	const struct refused_marks marks = refused_marks_of_id(feeding->lcore, id);
+
+	return report_refused_before(feeding, file, &marks, verdict);
+}
+
 void report_id(void *ctx, const struct content_id *id, unsigned half)
 {
 	struct feeding *feeding = ctx;
@@ -37,10 +48,12 @@ void report_id(void *ctx, const struct content_id *id, unsigned half)
 
 	if (!blocked)
 		verdict = report_ask_file(feeding, NULL, &facts, NULL, 0);
+	bool again = !blocked && is_condemned(feeding, id, &file, &verdict);
+
 	if (flow->each_for_itself) // that each torrent is audited does not mean every question
 		verdict.audit = false;
 	if (blocked || report_is_recorded(&verdict))
-		report_record_file(feeding, &file, &verdict, id, false, 0);
+		report_record_file(feeding, &file, &verdict, id, false, again ? HOW_AGAIN : 0);
 	if (!report_refuses(&verdict))
 		return;
 	report_refuse(feeding, verdict.rule, report_action_of(verdict.action));

@@ -2,8 +2,10 @@
 // Files that decoders report, to the scan engine (scan/files.h), and what becomes of them by its
 // verdicts.
 #include <netinet/in.h>
+#include <string.h>
 #include "pipeline/content/report_work.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/scan/parts.h"
 #include "reassembly/tcp_track.h"
 
 static const struct scan_result busy = {
@@ -59,16 +61,18 @@ static void notice(struct feeding *feeding, const struct open_file *file, const 
 // There is a result without a job: what the policy says of it. Its alert is all that is told of
 // that. True: the flow is refused for it.
 static bool judge(struct feeding *feeding, unsigned half, const struct item_id *item,
-	const struct scan_result *result, uint64_t bytes)
+	const struct content_id *id, const struct scan_result *result, uint64_t bytes)
 {
 	const struct rule *rule = rule_of(feeding);
 	enum scan_policy policy = policy_of(&rule->content->scan, result);
-	const struct scan_verdict verdict = {
+	struct scan_verdict verdict = {
 		.job = {.to64 = bytes, .submitted_ns = feeding->lcore->now_ns},
 		.value = result->value,
 		.reason = result->reason,
 	};
 	bool was = feeding->flow->refused;
+
+	memcpy(verdict.name, result->name, sizeof(verdict.name));
 
 	if (policy == SCAN_POLICY_PASS)
 		return false;
@@ -78,6 +82,7 @@ static bool judge(struct feeding *feeding, unsigned half, const struct item_id *
 			.item = *item,
 			.action = policy == SCAN_POLICY_RESET ? ACTION_RESET : ACTION_PASS,
 			.mode = rule->mode,
+			.id = id,
 		});
 	if (policy != SCAN_POLICY_RESET || rule->mode != MODE_ENFORCE)
 		return false;
@@ -87,15 +92,24 @@ static bool judge(struct feeding *feeding, unsigned half, const struct item_id *
 	return feeding->flow->told;
 }
 
-// The file was not looked at, or had nothing to look at.
+static const struct content_id *id_of(const struct open_file *file)
+{
+	return file->has_id ? &file->content_id : NULL;
+}
+
+// The file was not looked at, or had nothing to look at; or what it is a part of is known.
 static void settle(struct feeding *feeding, struct open_file *file)
 {
 	const struct rule *rule = rule_of(feeding);
 
 	open_gate(feeding, file->half);
 	if (!rule || file->av.value == SCAN_CLEAN || file->av.told ||
-		!judge(feeding, file->half, &file->item, &file->av, file->bytes))
+		!judge(feeding, file->half, &file->item, id_of(file), &file->av, file->bytes))
 		return;
+	if (file->av.value == SCAN_INFECTED &&
+		flow_both_heard(flow_at(feeding->lcore->flows, feeding->flow->ref)))
+		refused_files_learn(feeding->lcore, feeding->content->refused, &file->marks,
+			rule->uid, CONTENT_ACTION_RESET);
 	notice(feeding, file, rule, file->av.value);
 	file->action = CONTENT_ACTION_RESET;
 	file->rule_uid = rule->uid;
@@ -116,7 +130,7 @@ void report_scan_unseen(struct feeding *feeding, const struct content_file *repo
 
 	feeding->lcore->stats.content_nomem++;
 	feeding->lcore->stats.scan_files_full++;
-	if (judge(feeding, reported->half, &item, &busy, 0))
+	if (judge(feeding, reported->half, &item, NULL, &busy, 0))
 		report_notice(feeding, rule_of(feeding), &answer, CONTENT_NOTICE_UNSCANNED);
 }
 
@@ -132,41 +146,76 @@ bool content_scan_leaves(struct lcore *lcore, uint32_t ref)
 		lcore->stats.scan_evicted++;
 		flow.asks = content_asks_of(lcore, ref);
 		if (rule_of(&feeding))
-			refuses |= judge(&feeding, half, &flow.item, &busy, 0);
+			refuses |= judge(&feeding, half, &flow.item, NULL, &busy, 0);
 	}
 	return refuses;
 }
 
-void report_scan_begin(struct feeding *feeding, struct open_file *file)
+// What names the file beyond this transfer, so that others bring parts of it, too. Of HTTP it is
+// what the server says of it (its strong ETag, and the size), and names nothing of another server.
+static bool is_in_parts(const struct feeding *feeding, const struct open_file *file,
+	const struct content_file *reported, struct content_whole *own, struct swarm_file *what)
+{
+	const struct refused_marks *marks = &file->marks;
+
+	if (!scan_parts_are_joined(feeding->lcore))
+		return false;
+	what->whole = reported->whole;
+	what->of_sender = !reported->whole;
+	if (reported->whole)
+		return true;
+	if (!file->partial || !file->is_http || file->half != HALF_S2C || !marks->validator ||
+		!marks->path)
+		return false;
+	*own = (struct content_whole){.size = file->size, .id = {.kind = CONTENT_ID_KINDS_MAX}};
+	memcpy(own->id.bytes, &marks->validator, sizeof(marks->validator));
+	memcpy(own->id.bytes + sizeof(marks->validator), &marks->path, sizeof(marks->path));
+	what->whole = own;
+	return true;
+}
+
+static uint32_t begin(
+	struct feeding *feeding, struct open_file *file, const struct content_file *reported)
 {
 	const struct rule *rule = rule_of(feeding);
 	const struct flow *flow = flow_at(feeding->lcore->flows, feeding->flow->ref);
-	const struct rule_scan *scan = &rule->content->scan;
-	bool too_big = !scan->windows && file->size != CONTENT_SIZE_UNKNOWN &&
-		       file->size > scan->max_bytes;
+	const struct scan_begin begin = {
+		.owner = file,
+		.rule = &rule->content->scan,
+		.size = to_come(file),
+		.ref = feeding->flow->ref,
+		.rule_uid = rule->uid,
+		.item = file->item,
+		.half = file->half,
+		.enforces = rule->mode == MODE_ENFORCE && !(flow->flags & FLOW_ALLOWED),
+	};
+	struct content_whole own;
+	struct swarm_file what = {.size = file->size, .max_bytes = begin.rule->max_bytes};
 
-	if (flow->l4_proto != IPPROTO_TCP || too_big) {
+	file->in_parts = is_in_parts(feeding, file, reported, &own, &what);
+	if (!file->in_parts)
+		return scan_file_begin(feeding->lcore, &begin, &file->av);
+	return scan_part_begin(feeding->lcore, &begin,
+		&(struct scan_part){.file = &what, .from = file->range_from}, &file->av);
+}
+
+void report_scan_begin(
+	struct feeding *feeding, struct open_file *file, const struct content_file *reported)
+{
+	const struct rule_scan *scan = &rule_of(feeding)->content->scan;
+	const struct flow *flow = flow_at(feeding->lcore->flows, feeding->flow->ref);
+	bool too_big = !scan->windows && file->size != CONTENT_SIZE_UNKNOWN &&
+		       file->size > scan->max_bytes && !reported->whole;
+
+	if (flow->l4_proto != IPPROTO_TCP || too_big)
 		file->av = (struct scan_result){
 			.known = true,
 			.value = SCAN_UNSCANNED,
 			.reason = too_big ? SCAN_REASON_TOO_BIG : SCAN_REASON_PROTOCOL,
 		};
-	} else {
-		file->scan = scan_file_begin(feeding->lcore,
-			&(struct scan_begin){
-				.owner = file,
-				.rule = scan,
-				.size = to_come(file),
-				.ref = feeding->flow->ref,
-				.rule_uid = rule->uid,
-				.item = file->item,
-				.half = file->half,
-				.enforces =
-					rule->mode == MODE_ENFORCE && !(flow->flags & FLOW_ALLOWED),
-			},
-			&file->av);
-	}
-	if (file->scan)
+	else
+		file->scan = begin(feeding, file, reported);
+	if (file->scan && !file->av.known)
 		return;
 	feeding->lcore->stats.scan_unscanned++;
 	settle(feeding, file);
@@ -175,7 +224,12 @@ void report_scan_begin(struct feeding *feeding, struct open_file *file)
 void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
 	const uint8_t *bytes, uint32_t length)
 {
-	if (scan_file_add(feeding->lcore, file->scan, at, bytes, length, &file->av))
+	bool goes_on =
+		file->in_parts
+			? scan_part_add(feeding->lcore, file->scan, at, bytes, length, &file->av)
+			: scan_file_add(feeding->lcore, file->scan, at, bytes, length, &file->av);
+
+	if (goes_on)
 		return;
 	file->scan = 0;
 	settle(feeding, file);
@@ -189,7 +243,7 @@ static bool is_doubtful(const struct lcore *lcore, uint32_t ref, const struct op
 	const unsigned doubts =
 		1u << CONTENT_MARK_AMBIGUOUS | 1u << CONTENT_MARK_LIMIT | 1u << CONTENT_MARK_LOST;
 
-	return file->end == CONTENT_END_ERROR || file->is_part ||
+	return file->end == CONTENT_END_ERROR || (file->is_part && !file->in_parts) ||
 	       content_tally_of(lcore, ref, file->half)->marks & doubts;
 }
 
@@ -207,7 +261,8 @@ static bool doubt(struct scan_result *result)
 bool report_scan_end(struct feeding *feeding, struct open_file *file)
 {
 	file->doubtful = is_doubtful(feeding->lcore, feeding->flow->ref, file);
-	if (scan_file_end(feeding->lcore, file->scan, &file->av))
+	if (file->in_parts ? scan_part_end(feeding->lcore, file->scan, &file->av)
+			   : scan_file_end(feeding->lcore, file->scan, &file->av))
 		return true;
 	file->scan = 0;
 	if (file->doubtful)
@@ -261,6 +316,7 @@ static void alert(
 			.item = told->item,
 			.action = would ? ACTION_RESET : ACTION_PASS,
 			.mode = would && !refuses ? MODE_MONITOR : MODE_ENFORCE,
+			.id = told->owner ? id_of(told->owner) : NULL,
 		});
 }
 
@@ -314,6 +370,12 @@ bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
 	struct scan_told said = *told;
 	struct scan_verdict verdict = *told->verdict;
 
+	if (told->condemned) {
+		if (lcore->content)
+			refused_files_learn_id(lcore, lcore->content->refused, told->id,
+				told->rule_uid, CONTENT_ACTION_RESET);
+		return false;
+	}
 	if (!file)
 		return obey(lcore, told);
 	// What came behind its end may have shown it, too.

@@ -54,6 +54,13 @@ struct content_answer report_answer(const struct feeding *feeding, unsigned half
 void report_notice(struct feeding *feeding, const struct rule *rule,
 	const struct content_answer *answer, enum content_notice_why why);
 
+// report_again.c: something is remembered that may be refused; and a file that the policy does not
+// decide about by what is known of it so far, but was refused before: the verdict is the one that
+// it had. False: it was not.
+bool report_remembers(const struct feeding *feeding);
+bool report_refused_before(struct feeding *feeding, const struct content_file *reported,
+	const struct refused_marks *marks, struct content_verdict *verdict);
+
 // report_open.c: what is kept of a file while it is looked at; NULL: there is no room, which is
 // counted where it `matters`.
 struct open_file *report_open_file(struct feeding *feeding, const struct content_file *reported,
@@ -77,7 +84,8 @@ void report_learn_end(struct feeding *feeding, struct open_file *file);
 
 // report_scan.c: files that the policy has scanned.
 bool report_scans(const struct feeding *feeding, const struct content_file *reported);
-void report_scan_begin(struct feeding *feeding, struct open_file *file);
+void report_scan_begin(
+	struct feeding *feeding, struct open_file *file, const struct content_file *reported);
 void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
 	const uint8_t *bytes, uint32_t length);
 // There is no memory to look at a file that is to be scanned: `busy`.

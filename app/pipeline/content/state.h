@@ -54,6 +54,7 @@ struct open_file {
 	bool asks;             // what is not known yet may make more of the verdict than it is now
 	bool doubtful;         // its receiver may have read another file: it is never clean
 	uint8_t end;           // enum content_end
+	bool in_parts;         // ... by this flow and others (scan/parts.h)
 	uint32_t scan;         // number of what is scanned (scan/files.h); 0: it is not
 	struct scan_result av; // what is known by that
 	struct content_record *page; // being filled

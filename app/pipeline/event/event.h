@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "classify/classify.h"
 #include "pipeline/flow/flow.h"
+#include "pipeline/vocab/content_id.h"
 #include "pipeline/vocab/item_id.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/vocab/verdict.h"
@@ -180,6 +181,8 @@ struct event {
 			uint8_t reason;        // enum scan_reason, of SCAN_UNSCANNED
 			uint8_t scanned;       // not 0: the rest is of a verdict of the scan engine
 			struct item_id item;   // of a file or message, also in its own events
+			bool has_id;
+			struct content_id id; // that names the file
 		} alert;
 		struct {
 			uint32_t frame_length;

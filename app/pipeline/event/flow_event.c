@@ -337,6 +337,9 @@ void flow_event_scan_of(struct lcore *lcore, uint32_t ref, unsigned half,
 	event.mode = rule->mode;
 	event.rule_uid = rule->uid;
 	event.alert.item = rule->item;
+	event.alert.has_id = rule->id != NULL;
+	if (rule->id)
+		event.alert.id = *rule->id;
 	event.alert.reason = verdict->reason;
 	event.alert.scanned = true;
 	event.alert.value = verdict->value;

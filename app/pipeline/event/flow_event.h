@@ -43,9 +43,10 @@ void flow_event_scan(
 // What a verdict means for a file of the flow, by that rule.
 struct flow_event_rule {
 	uint32_t uid;
-	struct item_id item; // the file in records
-	uint8_t action;      // enum action: that the rule has for it
-	uint8_t mode;        // MODE_MONITOR: it was not done
+	struct item_id item;         // the file in records
+	uint8_t action;              // enum action: that the rule has for it
+	uint8_t mode;                // MODE_MONITOR: it was not done
+	const struct content_id *id; // by which it is named, or NULL
 };
 void flow_event_scan_of(struct lcore *lcore, uint32_t ref, unsigned half,
 	const struct scan_verdict *verdict, const struct flow_event_rule *rule);

@@ -3,26 +3,8 @@
 // that nobody answers.
 #include <string.h>
 #include "pipeline/scan/files_work.h"
+#include "pipeline/scan/parts.h"
 #include "reassembly/tcp_track.h"
-
-void scan_verdict_count(struct lcore *lcore, const struct scan_verdict *verdict)
-{
-	uint64_t *const counters[SCAN_VALUES_MAX] = {
-		[SCAN_CLEAN] = &lcore->stats.scan_clean,
-		[SCAN_UNSCANNED] = &lcore->stats.scan_unscanned,
-		[SCAN_ERROR] = &lcore->stats.scan_errors,
-		[SCAN_TIMEOUT] = &lcore->stats.scan_timeouts,
-		[SCAN_INFECTED] = &lcore->stats.scan_infected,
-	};
-
-	++*counters[verdict->value];
-	histogram_add(&lcore->scan_hold, lcore->now_ns - verdict->job.submitted_ns, 1);
-}
-
-static bool flow_is_here(const struct lcore *lcore, const struct scan_file *file)
-{
-	return flow_at(lcore->flows, file->flow)->gen == file->generation;
-}
 
 static uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
 {
@@ -98,33 +80,7 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 	if (goes_on && file->enforces && scan_bytes_end(file->bytes) > file->scanned64)
 		scan_work_list_append(
 			files, &files->tails, number); // of the span that closed a window
-	struct scan_told told = {
-		.verdict = &said,
-		.rule = &file->rule,
-		.owner = file->owner,
-		.result = file->result,
-		.ref = file->flow,
-		.rule_uid = file->rule_uid,
-		.item = file->item,
-		.half = file->half,
-		.enforces = file->enforces,
-		.is_here = flow_is_here(lcore, file),
-		.ended = file->ended,
-		.over = !goes_on,
-	};
-	const struct rule_scan rule = file->rule; // the file may be gone when it is asked for
-
-	told.rule = &rule;
-	file->result.told = true;
-	if (!goes_on)
-		scan_work_give(lcore, number);
-	else if (file->rule.windows)
-		scan_bytes_forget(&files->store, file->bytes, scan_work_window_from(file));
-	if (told.is_here) {
-		told.waits = scan_work_waits(lcore, told.ref, told.half);
-		told.stands = scan_files_stand(lcore, told.ref, told.half);
-	}
-	obey(lcore, &told);
+	scan_work_tell(lcore, number, &said, goes_on, obey);
 }
 
 void scan_files_verdict(struct lcore *lcore, const struct scan_verdict *verdict, scan_told_fn *obey)
@@ -132,6 +88,10 @@ void scan_files_verdict(struct lcore *lcore, const struct scan_verdict *verdict,
 	struct scan_files *files = lcore->scan_files;
 	uint32_t number = verdict->job.file;
 
+	if (files && verdict->job.flags & SCAN_JOB_SWARM) {
+		scan_parts_verdict(lcore, verdict, obey);
+		return;
+	}
 	if (!files || !number || number > files->n || verdict->value >= SCAN_VALUES_MAX ||
 		verdict->reason >= SCAN_REASONS_MAX ||
 		!scan_job_same(&verdict->job, &files->file[number].job) || !verdict->job.id) {
@@ -203,9 +163,9 @@ static void turn_tails(struct lcore *lcore, scan_told_fn *obey)
 		if (lcore->now_ns < file->gave_ns + SCAN_TAIL_NS)
 			return;
 		scan_work_list_remove(files, &files->tails, number);
-		if (!flow_is_here(lcore, file))
+		if (!scan_work_is_here(lcore, file))
 			continue; // its owner says so
-		if (look_at_tail(lcore, number))
+		if (file->part ? scan_part_tail(lcore, number) : look_at_tail(lcore, number))
 			hold_half(lcore, file);
 		else
 			no_room(lcore, number, obey);
@@ -222,6 +182,10 @@ static void turn_times_out(struct lcore *lcore, scan_told_fn *obey)
 
 		if (lcore->now_ns < file->job.deadline_ns)
 			return;
+		if (file->part) {
+			scan_part_late(lcore, number, obey);
+			continue;
+		}
 		const struct scan_verdict late = {
 			.job = file->job, .done_ns = lcore->now_ns, .value = SCAN_TIMEOUT};
 
@@ -236,4 +200,5 @@ void scan_files_turn(struct lcore *lcore, scan_told_fn *obey)
 		return;
 	turn_times_out(lcore, obey);
 	turn_tails(lcore, obey);
+	scan_parts_turn(lcore, obey);
 }

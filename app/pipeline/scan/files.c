@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
+#include "pipeline/swarm/swarm.h"
 
 static uint32_t part_of(uint64_t all, unsigned quarters)
 {
@@ -93,7 +94,11 @@ bool scan_files_look(const struct lcore *lcore, struct scan_files_use *use)
 
 static struct place *place_in(struct scan_files *files, const struct list *list, uint32_t number)
 {
-	return list == &files->tails ? &files->file[number].tail : &files->file[number].waiting;
+	struct scan_file *file = &files->file[number];
+
+	if (list == &files->sharing)
+		return &file->sharing;
+	return list == &files->tails ? &file->tail : &file->waiting;
 }
 
 // Of a file whose half waits for it: how many of that are in the list.
@@ -102,7 +107,9 @@ static void count_in(
 {
 	uint32_t in_half = files->file[number].in_half;
 
-	if (!in_half)
+	if (list == &files->sharing)
+		files->n_sharing += change;
+	if (!in_half || list == &files->sharing)
 		return;
 	struct scan_half *half = scan_half_at(files->halves, in_half);
 
@@ -174,7 +181,8 @@ bool scan_work_waits(struct lcore *lcore, uint32_t ref, unsigned half)
 	return of && of->n_waits;
 }
 
-static void note_since(struct scan_files *files, const struct scan_file *file, enum scan_since what)
+void scan_work_note_since(
+	struct scan_files *files, const struct scan_file *file, enum scan_since what)
 {
 	if (!file->in_half)
 		return;
@@ -260,6 +268,10 @@ void scan_work_give(struct lcore *lcore, uint32_t number)
 	scan_work_list_remove(files, &files->tails, number);
 	scan_work_list_remove(files, &files->waiting, number);
 	leave_half(files, file);
+	scan_work_list_remove(files, &files->sharing, number);
+	if (file->part)
+		swarm_close(files->config->swarm, file->part);
+	file->part = 0;
 	if (file->job.id) { // its verdict finds it
 		file->owner = NULL;
 		file->given_up = true;
@@ -274,26 +286,20 @@ void scan_work_give(struct lcore *lcore, uint32_t number)
 	lcore->stats.scan_files--;
 }
 
-uint32_t scan_file_begin(
-	struct lcore *lcore, const struct scan_begin *begin, struct scan_result *result)
+uint32_t scan_work_place(struct lcore *lcore, const struct scan_begin *begin)
 {
 	struct scan_files *files = lcore->scan_files;
-
-	if (!files)
-		return scan_work_unscanned(result, SCAN_REASON_NO_ENGINE);
 	struct flow_share share = share_of(lcore, begin->ref);
 	uint32_t number = has_place(lcore, begin->ref, share) ? files->free : NONE;
-	struct scan_bytes *bytes = number ? scan_bytes_new(&files->store) : NULL;
 
-	if (!bytes) {
+	if (!number) {
 		lcore->stats.scan_files_full++;
-		return scan_work_unscanned(result, SCAN_REASON_BUSY);
+		return NONE;
 	}
 	struct scan_file *file = &files->file[number];
 
 	files->free = file->next_free;
 	*file = (struct scan_file){
-		.bytes = bytes,
 		.owner = begin->owner,
 		.rule = *begin->rule,
 		.size64 = begin->size,
@@ -313,7 +319,26 @@ uint32_t scan_file_begin(
 	return number;
 }
 
-static unsigned least_busy(const struct scan_files *files)
+uint32_t scan_file_begin(
+	struct lcore *lcore, const struct scan_begin *begin, struct scan_result *result)
+{
+	struct scan_files *files = lcore->scan_files;
+
+	if (!files)
+		return scan_work_unscanned(result, SCAN_REASON_NO_ENGINE);
+	uint32_t number = scan_work_place(lcore, begin);
+
+	if (!number)
+		return scan_work_unscanned(result, SCAN_REASON_BUSY);
+	files->file[number].bytes = scan_bytes_new(&files->store);
+	if (files->file[number].bytes)
+		return number;
+	scan_work_give(lcore, number);
+	lcore->stats.scan_files_full++;
+	return scan_work_unscanned(result, SCAN_REASON_BUSY);
+}
+
+unsigned scan_work_least_busy(const struct scan_files *files)
 {
 	unsigned best = 0;
 
@@ -328,7 +353,7 @@ bool scan_work_submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 {
 	struct scan_files *files = lcore->scan_files;
 	struct scan_file *file = &files->file[number];
-	unsigned worker = least_busy(files);
+	unsigned worker = scan_work_least_busy(files);
 	struct scan_link *link = scan_worker_link(files->workers[worker], lcore->index);
 	struct scan_job job = {
 		.id = ++files->next_id,
@@ -361,7 +386,7 @@ bool scan_work_submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 	lcore->stats.scan_pending++;
 	if (scan_link_is_asleep(link))
 		lcore->scan_wakes |= UINT64_C(1) << worker;
-	note_since(files, file, SCAN_SINCE_JOB);
+	scan_work_note_since(files, file, SCAN_SINCE_JOB);
 	return true;
 }
 
@@ -406,7 +431,7 @@ bool scan_file_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 	if (!file->enforces)
 		return true;
 	file->gave_ns = lcore->now_ns;
-	note_since(files, file, SCAN_SINCE_BYTES);
+	scan_work_note_since(files, file, SCAN_SINCE_BYTES);
 	scan_work_list_remove(files, &files->tails, number);
 	if (!file->job.id)
 		scan_work_list_append(files, &files->tails, number);
@@ -454,7 +479,7 @@ void scan_file_drop(struct lcore *lcore, uint32_t number)
 
 	file->owner = NULL;
 	file->dropped = true;
-	if (!file->job.id)
+	if (!file->job.id && !file->sharing.on)
 		scan_work_give(lcore, number);
 }
 

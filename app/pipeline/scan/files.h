@@ -51,6 +51,7 @@ struct scan_result {
 	bool told;                 // the policy was held against it before
 	uint8_t by;                // enum scan_by: who looked at it ...
 	uint32_t db_version;       // ... with signatures of this version
+	bool condemned;            // the id of the file, which is proven, is
 	char name[SCAN_NAME_MAX];
 };
 
@@ -102,11 +103,13 @@ struct scan_told {
 	struct item_id item; // in records
 	uint8_t half;
 	bool enforces;
-	bool is_here; // the flow is still there
-	bool ended;   // the file: this is its last verdict, and the owner is the callee's
-	bool over;    // nothing more of it is looked at, for what the verdict is
-	bool waits;   // its half waits for another job
-	bool stands;  // bytes of a file of that half were not looked at yet
+	bool is_here;                // the flow is still there
+	const struct content_id *id; // by which it is put together; NULL: it is not
+	bool condemned; // that id, for everybody; NULL owner, and no flow: nothing else is told
+	bool ended;     // the file: this is its last verdict, and the owner is the callee's
+	bool over;      // nothing more of it is looked at, for what the verdict is
+	bool waits;     // its half waits for another job
+	bool stands;    // bytes of a file of that half were not looked at yet
 };
 typedef void scan_told_fn(struct lcore *lcore, const struct scan_told *told);
 

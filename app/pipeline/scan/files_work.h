@@ -35,6 +35,10 @@ struct scan_file {
 	uint64_t gave_ns;     // its newest bytes came then
 	struct place tail;    // among those whose newest bytes wait, the oldest first
 	struct place waiting; // among those with a job that was not given up, the same
+	struct place sharing; // ... among those that wait for one that is not theirs (parts.h)
+	uint32_t part;        // number in the swarm; 0: its bytes come over this flow alone
+	uint64_t part_from;   // offset in the file of what this transfer brings
+	uint64_t changes;     // of the swarm's file, when it began to wait
 	uint32_t flow, generation;
 	uint32_t rule_uid;
 	struct item_id item; // in records
@@ -58,7 +62,9 @@ struct scan_files {
 	unsigned n_workers;
 	uint64_t next_id;
 	uint32_t waiting_at[LCORES_MAX]; // jobs that each worker owes a verdict
-	struct list tails, waiting;
+	struct list tails, waiting, sharing;
+	uint64_t swarm_changes;         // that were looked at
+	uint32_t n_sharing, n_unlooked; // of `sharing`; of these, since then
 	struct scan_halves *halves;
 	struct flow_shares places, memory; // of sources: files, and units of STORE_EXTENT_MIN
 	uint64_t scarce_bytes;             // of the arena's part
@@ -71,6 +77,18 @@ struct scan_files {
 // A file leaves a list, or is the last of it; the half that waits for it counts it.
 void scan_work_list_remove(struct scan_files *files, struct list *list, uint32_t number);
 void scan_work_list_append(struct scan_files *files, struct list *list, uint32_t number);
+// Something is new for the half that waits for the file.
+void scan_work_note_since(
+	struct scan_files *files, const struct scan_file *file, enum scan_since what);
+// A place for a file, without bytes. NONE: there is none, which is counted.
+uint32_t scan_work_place(struct lcore *lcore, const struct scan_begin *begin);
+// The scan lcore that has the fewest jobs.
+unsigned scan_work_least_busy(const struct scan_files *files);
+// What is awaited of the file is there: `obey` is told. Else than with `goes_on` it is over.
+void scan_work_tell(struct lcore *lcore, uint32_t number, const struct scan_verdict *verdict,
+	bool goes_on, scan_told_fn *obey);
+// Its flow is there.
+bool scan_work_is_here(const struct lcore *lcore, const struct scan_file *file);
 // A half waits for a job.
 bool scan_work_waits(struct lcore *lcore, uint32_t ref, unsigned half);
 // A result, and false.

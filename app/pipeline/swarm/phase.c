@@ -102,6 +102,7 @@ void phase_settle(struct swarm *swarm, struct object *object, struct file *file)
 		if (file->phase != PHASE_OPEN)
 			phase_news(swarm, file);
 		file->phase = PHASE_OPEN;
+		file->passing = false;
 	} else if (file->phase == PHASE_OPEN) {
 		file->phase = PHASE_WHOLE;
 	}
@@ -149,8 +150,8 @@ bool phase_is_read(
 	for (uint32_t number = object->files; number; number = swarm->files[number].next) {
 		const struct file *file = &swarm->files[number];
 
-		if (file->job_out && file->from + file->job_from64 < to &&
-			file->from + file->job_to64 > from)
+		if (file->job_out && file->from + file->job.from64 < to &&
+			file->from + file->job.to64 > from)
 			return true;
 	}
 	return false;
@@ -176,8 +177,7 @@ bool swarm_job(struct swarm *swarm, uint32_t number, struct scan_job *job)
 		job->flags = SCAN_JOB_FILE | SCAN_JOB_SWARM;
 		job->flags |= due == DUE_WHOLE ? SCAN_JOB_WHOLE : 0;
 		file->job_out = true;
-		file->job_from64 = 0;
-		file->job_to64 = to64;
+		file->job = *job;
 		if (due == DUE_EARLY)
 			file->early = EARLY_OUT;
 		atomic_fetch_add(&file->refs, 1);
@@ -236,13 +236,32 @@ static bool take_verdict(struct swarm *swarm, struct object *object, const struc
 		file->verdict.value = SCAN_UNSCANNED;
 		file->verdict.reason = SCAN_REASON_PROTOCOL;
 	}
-	if (!is_passing(verdict))
+	file->passing = is_passing(verdict);
+	if (!file->passing)
 		file->phase = PHASE_KNOWN;
 	file->proven = file->phase == PHASE_KNOWN && bytes_proven(object, file);
 	if (file->proven)
 		space_drop(swarm, object, file->from, file->from + file_end(file));
 	phase_news(swarm, file);
 	return false;
+}
+
+bool swarm_job_is(struct swarm *swarm, const struct scan_job *job, struct scan_job *ours)
+{
+	if (!job->file || job->file > swarm->limits.files)
+		return false;
+	struct file *file = &swarm->files[job->file];
+
+	if (!atomic_load(&file->refs))
+		return false;
+	struct object *object = &swarm->objects[file->object];
+
+	swarm_lock(&object->lock);
+	bool is_it = file->job_out && scan_job_same(job, &file->job);
+
+	*ours = file->job;
+	swarm_unlock(&object->lock);
+	return is_it;
 }
 
 bool swarm_job_over(struct swarm *swarm, const struct scan_job *job,
@@ -279,6 +298,7 @@ void swarm_look(struct swarm *swarm, uint32_t number, struct swarm_look *look)
 	*look = (struct swarm_look){
 		.changes = file->changes,
 		.waits = file->phase == PHASE_WHOLE && !object->condemned,
+		.passing = file->passing,
 		.known = file->phase >= PHASE_KNOWN || object->condemned,
 		.condemned = object->condemned && !object->of_sender,
 		.id = object->id,

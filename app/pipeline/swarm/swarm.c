@@ -17,7 +17,8 @@ struct swarm *swarm_new(const struct scan_arena *arena, const struct swarm_limit
 	swarm->arena = arena;
 	swarm->limits = *limits;
 	swarm->limits.n_workers = (unsigned)swarm_min(limits->n_workers, LCORES_MAX);
-	swarm->shares.seed = limits->seed;
+	swarm->seed = *limits->seed;
+	swarm->shares.seed = swarm->limits.seed = &swarm->seed;
 	swarm->shares.most = (uint32_t)(bytes / 4 * SHARE_4 >> CHUNK_SHIFT);
 	swarm->scarce_bytes = bytes / 4 * SCARCE_4;
 	swarm->memory = bytes ? content_memory_over(region, bytes) : NULL;

@@ -52,8 +52,9 @@ struct swarm_file {
 // bytes prove pieces that other files of the object have a part of; BUSY: there is no place.
 enum scan_reason swarm_open(
 	struct swarm *swarm, const struct swarm_file *what, uint64_t now_ns, uint32_t *number);
-// True: nobody else has it open.
-bool swarm_close(struct swarm *swarm, uint32_t number);
+void swarm_close(struct swarm *swarm, uint32_t number);
+// Somebody else has it open, too.
+bool swarm_is_shared(const struct swarm *swarm, uint32_t number);
 
 enum swarm_taken {
 	SWARM_TAKEN,   // the file is not whole
@@ -82,9 +83,11 @@ enum swarm_taken swarm_add(struct swarm *swarm, uint32_t number, const struct sw
 // as all of it, until more comes. False: there is a hole.
 bool swarm_seal(struct swarm *swarm, uint32_t number);
 
-// A job is due about the file, the caller's to submit: `extents`, `from64`, `to64`, `flags` and
-// `file` are set. False: none is, or there is no room now.
+// A job is due about the file, the caller's to submit, who has said the rest of it: `extents`,
+// `from64`, `to64`, `flags` and `file` are set. False: none is, or there is no room now.
 bool swarm_job(struct swarm *swarm, uint32_t number, struct scan_job *job);
+// It is the one that is out about its file: `ours`, as it was submitted.
+bool swarm_job_is(struct swarm *swarm, const struct scan_job *job, struct scan_job *ours);
 // It could not be submitted, or its verdict has come: NULL, or that. True: the id is condemned by
 // it, for everybody.
 bool swarm_job_over(struct swarm *swarm, const struct scan_job *job,
@@ -94,6 +97,7 @@ bool swarm_job_over(struct swarm *swarm, const struct scan_job *job,
 struct swarm_look {
 	uint64_t changes; // of its state, so far: whoever waits is told by another number
 	bool waits;       // whole, without a verdict
+	bool passing;     // ... or with one that may be another when it is asked again
 	bool known;       // `verdict` is of what is there
 	bool condemned;   // ... and of the id, which is proven
 	struct content_id id;
@@ -106,6 +110,10 @@ uint64_t swarm_changes(const struct swarm *swarm);
 // A scan lcore's: proves pieces, a bounded number of bytes. True: there was something to do.
 bool swarm_work(void *swarm, unsigned worker, uint64_t now_ns);
 bool swarm_work_is_due(void *swarm);
+static inline struct scan_side_work swarm_side_work(struct swarm *swarm)
+{
+	return (struct scan_side_work){swarm_work, swarm_work_is_due, swarm};
+}
 // Once a turn of any data lcore: objects to which nothing comes are forgotten, a few at a time.
 void swarm_turn(struct swarm *swarm, uint64_t now_ns);
 

@@ -59,7 +59,8 @@ struct file {
 	bool sealed;               // size is `reached`, as nothing comes
 	bool proven;               // PHASE_KNOWN: and so are its bytes, of which none are kept
 	bool job_out;
-	uint64_t job_from64, job_to64; // of that
+	struct scan_job job; // that
+	bool passing;        // PHASE_WHOLE: `verdict` may be another when it is asked again
 	uint64_t changes;
 	struct scan_verdict verdict; // PHASE_KNOWN, PHASE_INFECTED
 };
@@ -102,7 +103,8 @@ struct swarm_reader; // of a scan lcore (prove.c)
 struct swarm {
 	const struct scan_arena *arena;
 	struct content_memory *memory;
-	struct swarm_limits limits;
+	struct swarm_limits limits; // seed: the one below
+	struct hash_seed seed;
 	struct swarm_lock lock;
 	_Atomic uint64_t changes;
 	_Atomic uint64_t next_look_ns; // at ages

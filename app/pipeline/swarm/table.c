@@ -477,10 +477,32 @@ static bool is_sound(const struct swarm_file *what)
 	       whole->file_from <= whole->size - what->size;
 }
 
+// Its file, open once more; NONE: there is no place, or `*differs`: it is of another size.
+static uint32_t open_file(struct swarm *swarm, struct object *object, const struct swarm_file *what,
+	bool too_big, bool *differs)
+{
+	swarm_lock(&object->lock);
+	uint32_t at = object->files;
+
+	while (at && swarm->files[at].from != what->whole->file_from)
+		at = swarm->files[at].next;
+	if (!at && (!too_big || object->n_pieces))
+		at = make_file(swarm, object, what, too_big);
+	*differs = at && swarm->files[at].size != what->size;
+	if (*differs)
+		at = NONE;
+	if (at) {
+		atomic_fetch_add(&swarm->files[at].refs, 1);
+		atomic_fetch_add(&swarm->files[at].opens, 1);
+	}
+	swarm_unlock(&object->lock);
+	return at;
+}
+
 enum scan_reason swarm_open(
 	struct swarm *swarm, const struct swarm_file *what, uint64_t now_ns, uint32_t *number)
 {
-	bool too_big = what->size != CONTENT_SIZE_UNKNOWN && what->size > what->max_bytes;
+	bool too_big = what->size != CONTENT_SIZE_UNKNOWN && what->size > what->max_bytes, differs;
 
 	*number = NONE;
 	if (!is_sound(what))
@@ -490,40 +512,29 @@ enum scan_reason swarm_open(
 	struct object *object = object_of(swarm, what, now_ns);
 
 	if (!object)
-		return SCAN_REASON_BUSY;
-	swarm_lock(&object->lock);
-	uint32_t at = object->files;
-
-	while (at && swarm->files[at].from != what->whole->file_from)
-		at = swarm->files[at].next;
-	if (!at)
-		at = make_file(swarm, object, what, too_big);
-	bool differs = at && swarm->files[at].size != what->size;
-
-	if (at && !differs) {
-		atomic_fetch_add(&swarm->files[at].refs, 1);
-		atomic_fetch_add(&swarm->files[at].opens, 1);
-		*number = at;
-	}
-	swarm_unlock(&object->lock);
-	if (!*number)
-		atomic_fetch_sub(&object->refs, 1);
+		return too_big ? SCAN_REASON_TOO_BIG : SCAN_REASON_BUSY;
+	*number = open_file(swarm, object, what, too_big, &differs);
+	if (*number)
+		return swarm->files[*number].edges ? SCAN_REASON_TOO_BIG : SCAN_REASON_NONE;
+	atomic_fetch_sub(&object->refs, 1);
 	if (differs)
 		return SCAN_REASON_PROTOCOL;
-	if (!*number)
-		return too_big ? SCAN_REASON_TOO_BIG : SCAN_REASON_BUSY;
-	return swarm->files[*number].edges ? SCAN_REASON_TOO_BIG : SCAN_REASON_NONE;
+	return too_big ? SCAN_REASON_TOO_BIG : SCAN_REASON_BUSY;
 }
 
-bool swarm_close(struct swarm *swarm, uint32_t number)
+void swarm_close(struct swarm *swarm, uint32_t number)
 {
 	struct file *file = &swarm->files[number];
 	struct object *object = &swarm->objects[file->object];
-	bool alone = atomic_fetch_sub(&file->opens, 1) == 1;
 
+	atomic_fetch_sub(&file->opens, 1);
 	atomic_fetch_sub(&file->refs, 1);
 	atomic_fetch_sub(&object->refs, 1);
-	return alone;
+}
+
+bool swarm_is_shared(const struct swarm *swarm, uint32_t number)
+{
+	return atomic_load(&swarm->files[number].opens) > 1;
 }
 
 // ---- what is to be proven ----

@@ -204,6 +204,14 @@
 	X(scan_flows_full, "flows for which no place under scan was free")                \
 	X(scan_evicted, "halves of flows that were evicted while a file waited")          \
 	X(scan_files_full, "files for which there was no place, or no room in the arena") \
+	X(swarm_full, "files in parts for which there was no place, or no room")          \
+	X(swarm_busy, "segments of these whose file another lcore had for too long")      \
+	X(swarm_differs, "segments of files in parts with other bytes than came before")  \
+	X(swarm_poisoned, "of these, whose place was proven: they were not taken")        \
+	X(swarm_proven, "pieces of files in parts, or files, that have their digest")     \
+	X(swarm_bad, "pieces, or files, that have another: pieces are thrown away")       \
+	X(swarm_condemned, "ids of files in parts that were found to be infected")        \
+	X(swarm_forgotten, "files in parts that were not whole when they were given up")  \
 	/* connection cache */                                                            \
 	X(cache_hits, "packets dropped by the connection cache")                          \
 	X(cache_saved_bytes, "bytes dropped by the connection cache")                     \
@@ -245,6 +253,8 @@
 	X(scan_flows, "TCP flows that are under scan")                               \
 	X(scan_files, "files that are under scan")                                   \
 	X(scan_pending, "scan jobs that wait for a verdict")                         \
+	X(swarm_files, "files in parts that are known")                              \
+	X(swarm_bytes, "memory of these")                                            \
 	STATS_LONGEST(X)
 
 // Of these, what does not add up: of all lcores together it is the greatest.

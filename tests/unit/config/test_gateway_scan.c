@@ -42,6 +42,9 @@ static void defaults(void **state)
 	assert_string_equal(gateway->scan.tmp, "/run/sluice-scan");
 	assert_null(gateway->scan.user);
 	assert_int_equal(gateway->scan.arena_mb, 256);
+	assert_int_equal(gateway->scan.swarm_mb, 128);
+	assert_int_equal(gateway->scan.swarm_files, 4096);
+	assert_int_equal(gateway->scan.swarm_s, 600);
 	assert_int_equal(gateway->scan.tmp_mb, 512);
 	assert_int_equal(gateway->scan.memory_mb, 1024);
 	assert_int_equal(gateway->scan.jobs, 1000);
@@ -63,10 +66,11 @@ static void each_is_read_and_needs_a_restart(void **state)
 {
 	static const char *const sets[] = {"scan.engine=clamav", "scan.program=/p",
 		"scan.database=/d", "scan.tmp=/t", "scan.user=u", "scan.arena_mb=4",
-		"scan.tmp_mb=5", "scan.memory_mb=16", "scan.jobs=6", "scan.max_file_mb=7",
-		"scan.max_scan_mb=8", "scan.max_recursion=9", "scan.max_files=10",
-		"scan.reload=sequential", "scan.watch=false", "scan.watch_s=11", "scan.cache=0",
-		"scan.cache_s=1", "scan.allow=/a", "scan.deny=/b"};
+		"scan.swarm_mb=0", "scan.swarm_files=5", "scan.swarm_s=6", "scan.tmp_mb=5",
+		"scan.memory_mb=16", "scan.jobs=6", "scan.max_file_mb=7", "scan.max_scan_mb=8",
+		"scan.max_recursion=9", "scan.max_files=10", "scan.reload=sequential",
+		"scan.watch=false", "scan.watch_s=11", "scan.cache=0", "scan.cache_s=1",
+		"scan.allow=/a", "scan.deny=/b"};
 	struct gateway *before = with(NULL);
 
 	(void)state;
@@ -85,10 +89,11 @@ static void each_is_read_and_needs_a_restart(void **state)
 static void bounds(void **state)
 {
 	static const char *const bad[] = {"scan.engine=clam", "scan.arena_mb=3",
-		"scan.arena_mb=65537", "scan.tmp_mb=0", "scan.memory_mb=15", "scan.jobs=0",
-		"scan.max_file_mb=0", "scan.max_file_mb=257", "scan.max_scan_mb=2001",
-		"scan.max_recursion=101", "scan.max_files=1000001", "scan.cache=1048577",
-		"scan.cache_s=0", "scan.cache_s=604801"};
+		"scan.arena_mb=65537", "scan.swarm_mb=65537", "scan.swarm_files=0",
+		"scan.swarm_s=0", "scan.swarm_s=86401", "scan.tmp_mb=0", "scan.memory_mb=15",
+		"scan.jobs=0", "scan.max_file_mb=0", "scan.max_file_mb=257",
+		"scan.max_scan_mb=2001", "scan.max_recursion=101", "scan.max_files=1000001",
+		"scan.cache=1048577", "scan.cache_s=0", "scan.cache_s=604801"};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flows that bring parts of files: their bytes to the swarm, its jobs to scan lcores, and who
+// waits.
+#include "pipeline/scan/parts.h"
+
+#include <string.h>
+#include "pipeline/scan/files_work.h"
+
+static struct swarm *swarm_of(const struct lcore *lcore)
+{
+	return lcore->scan_files->config->swarm;
+}
+
+bool scan_parts_are_joined(const struct lcore *lcore)
+{
+	return lcore->scan_files && swarm_of(lcore);
+}
+
+uint32_t scan_part_begin(struct lcore *lcore, const struct scan_begin *begin,
+	const struct scan_part *part, struct scan_result *result)
+{
+	uint32_t number = scan_work_place(lcore, begin), in_swarm;
+
+	if (!number)
+		return scan_work_unscanned(result, SCAN_REASON_BUSY);
+	struct scan_file *file = &lcore->scan_files->file[number];
+	enum scan_reason reason = swarm_open(swarm_of(lcore), part->file, lcore->now_ns, &in_swarm);
+
+	file->part = in_swarm;
+	file->part_from = part->from;
+	if (in_swarm && reason) { // too big: it is told once
+		scan_work_unscanned(result, reason);
+		file->result = *result;
+	}
+	if (in_swarm)
+		return number;
+	lcore->stats.swarm_full += reason == SCAN_REASON_BUSY;
+	scan_work_give(lcore, number);
+	return scan_work_unscanned(result, reason);
+}
+
+// ---- jobs ----
+
+static void wake_one(struct lcore *lcore, unsigned worker)
+{
+	struct scan_files *files = lcore->scan_files;
+
+	if (scan_link_is_asleep(scan_worker_link(files->workers[worker], lcore->index)))
+		lcore->scan_wakes |= UINT64_C(1) << worker;
+}
+
+// What is due about the swarm's file. Which scan lcore has it travels as `generation`, and by which
+// rule it is asked as `flow`: it is about no flow.
+static void submit(struct lcore *lcore, const struct scan_file *file)
+{
+	struct scan_files *files = lcore->scan_files;
+	unsigned worker = scan_work_least_busy(files);
+	struct scan_job job = {
+		.id = files->next_id + 1,
+		.submitted_ns = lcore->now_ns,
+		.deadline_ns = lcore->now_ns + files->config->timeout_ns,
+		.flow = file->rule_uid,
+		.generation = worker,
+		.lcore = (uint8_t)lcore->index,
+	};
+	struct content_id id;
+
+	if (!swarm_job(swarm_of(lcore), file->part, &job))
+		return;
+	if (!scan_link_submit(scan_worker_link(files->workers[worker], lcore->index), &job)) {
+		lcore->stats.scan_ring_full++;
+		swarm_job_over(swarm_of(lcore), &job, NULL, &id);
+		return; // whoever waits tries again
+	}
+	files->next_id++;
+	files->waiting_at[worker]++;
+	lcore->stats.scan_jobs++;
+	wake_one(lcore, worker);
+}
+
+void scan_parts_verdict(struct lcore *lcore, const struct scan_verdict *verdict, scan_told_fn *obey)
+{
+	struct scan_files *files = lcore->scan_files;
+	struct scan_verdict sure = *verdict;
+	struct content_id id;
+
+	if (!swarm_of(lcore) || verdict->value >= SCAN_VALUES_MAX ||
+		verdict->reason >= SCAN_REASONS_MAX ||
+		!swarm_job_is(swarm_of(lcore), &verdict->job, &sure.job)) {
+		lcore->stats.scan_stale++;
+		return;
+	}
+	sure.name[SCAN_NAME_MAX - 1] = 0;
+	if (sure.value == SCAN_UNSCANNED && !sure.reason)
+		sure.reason = SCAN_REASON_LIMIT;
+	files->waiting_at[sure.job.generation]--;
+	if (!swarm_job_over(swarm_of(lcore), &sure.job, &sure, &id))
+		return;
+	obey(lcore,
+		&(struct scan_told){
+			.verdict = &sure, .rule_uid = sure.job.flow, .id = &id, .condemned = true});
+}
+
+// ---- who waits ----
+
+static void wait_for(struct lcore *lcore, uint32_t number)
+{
+	struct scan_files *files = lcore->scan_files;
+	struct scan_file *file = &files->file[number];
+	struct swarm_look look;
+
+	scan_work_list_remove(files, &files->tails, number);
+	if (!file->sharing.on) {
+		swarm_look(swarm_of(lcore), file->part, &look);
+		file->changes = look.changes;
+		file->job.submitted_ns = lcore->now_ns;
+		file->job.deadline_ns = lcore->now_ns + files->config->timeout_ns;
+		scan_work_list_append(files, &files->waiting, number);
+		scan_work_list_append(files, &files->sharing, number);
+		lcore->stats.scan_pending++;
+	}
+	scan_work_note_since(files, file, SCAN_SINCE_JOB);
+}
+
+static void result_of(
+	struct lcore *lcore, struct scan_result *result, const struct scan_verdict *verdict)
+{
+	(void)lcore;
+	*result = (struct scan_result){
+		.value = verdict->value,
+		.reason = verdict->reason,
+		.source = verdict->source,
+		.known = true,
+		.by = verdict->by < SCAN_BY_MAX ? verdict->by : SCAN_BY_NOBODY,
+		.db_version = verdict->db_version,
+	};
+	memcpy(result->name, verdict->name, sizeof(result->name));
+}
+
+// Nobody waits for it any more.
+static void stop_waiting(struct lcore *lcore, uint32_t number)
+{
+	struct scan_files *files = lcore->scan_files;
+
+	scan_work_list_remove(files, &files->waiting, number);
+	scan_work_list_remove(files, &files->sharing, number);
+	lcore->stats.scan_pending--;
+}
+
+static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict *verdict,
+	const struct swarm_look *look, scan_told_fn *obey)
+{
+	struct scan_file *file = &lcore->scan_files->file[number];
+	struct scan_verdict said = *verdict;
+	const bool was_told = file->result.told && file->result.value == said.value &&
+			      file->result.reason == said.reason;
+
+	said.job = file->job;
+	said.job.half = file->half;
+	said.job.to64 = verdict->job.to64;
+	stop_waiting(lcore, number);
+	scan_verdict_count(lcore, &said);
+	result_of(lcore, &file->result, &said);
+	file->result.hold_ns = lcore->now_ns - said.job.submitted_ns;
+	file->result.condemned = look && look->condemned;
+	file->result.told = was_told;
+	scan_work_tell(lcore, number, &said,
+		said.value != SCAN_INFECTED && !file->ended && !file->dropped, obey);
+}
+
+// A piece of the file was wrong: it is not whole any more, and who waits goes on.
+static void let_go_on(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
+{
+	static const struct scan_verdict unfinished = {
+		.value = SCAN_UNSCANNED, .reason = SCAN_REASON_PROTOCOL};
+	static const struct scan_verdict nothing = {.value = SCAN_CLEAN};
+	struct scan_file *file = &lcore->scan_files->file[number];
+
+	if (file->ended) {
+		tell(lcore, number, &unfinished, NULL, obey);
+		return;
+	}
+	stop_waiting(lcore, number);
+	file->result = (struct scan_result){0};
+	scan_work_tell(lcore, number, &nothing, !file->dropped, obey);
+}
+
+void scan_part_late(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
+{
+	static const struct scan_verdict late = {.value = SCAN_TIMEOUT};
+	struct swarm_look look;
+
+	swarm_look(swarm_of(lcore), lcore->scan_files->file[number].part, &look);
+	tell(lcore, number, look.known ? &look.verdict : &late, &look, obey);
+}
+
+static void look_at(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
+{
+	struct scan_file *file = &lcore->scan_files->file[number];
+	struct swarm_look look;
+
+	swarm_look(swarm_of(lcore), file->part, &look);
+	if (look.changes == file->changes || (look.waits && !look.passing)) {
+		file->changes = look.changes;
+		submit(lcore, file); // if it is due by now
+		return;
+	}
+	if (look.known || look.waits)
+		tell(lcore, number, &look.verdict, &look, obey);
+	else
+		let_go_on(lcore, number, obey);
+}
+
+static void count(struct lcore *lcore)
+{
+	struct swarm_tally tally;
+	struct swarm_use use;
+
+	swarm_tally(swarm_of(lcore), &tally);
+	lcore->stats.swarm_differs += tally.differs;
+	lcore->stats.swarm_poisoned += tally.poisoned;
+	lcore->stats.swarm_proven += tally.proven;
+	lcore->stats.swarm_bad += tally.bad;
+	lcore->stats.swarm_condemned += tally.condemned;
+	lcore->stats.swarm_forgotten += tally.forgotten;
+	if (lcore->index) // one of them says what all have
+		return;
+	swarm_use(swarm_of(lcore), &use);
+	lcore->stats.swarm_files = use.files;
+	lcore->stats.swarm_bytes = use.used;
+}
+
+void scan_parts_turn(struct lcore *lcore, scan_told_fn *obey)
+{
+	struct scan_files *files = lcore->scan_files;
+
+	if (likely(!files->config->swarm))
+		return;
+	swarm_turn(swarm_of(lcore), lcore->now_ns);
+	count(lcore);
+	uint64_t changes = swarm_changes(swarm_of(lcore));
+
+	if (changes != files->swarm_changes) {
+		files->swarm_changes = changes;
+		files->n_unlooked = files->n_sharing;
+	}
+	for (unsigned i = 0; i < TURN_MAX && files->n_unlooked && files->sharing.first; i++) {
+		uint32_t number = files->sharing.first;
+
+		files->n_unlooked--;
+		scan_work_list_remove(files, &files->sharing, number);
+		scan_work_list_append(files, &files->sharing, number);
+		look_at(lcore, number, obey);
+	}
+}
+
+// ---- bytes ----
+
+static bool is_over(
+	struct lcore *lcore, uint32_t number, enum scan_reason reason, struct scan_result *result)
+{
+	lcore->stats.scan_unscanned++;
+	lcore->stats.swarm_full += reason == SCAN_REASON_BUSY;
+	scan_file_drop(lcore, number);
+	return scan_work_unscanned(result, reason);
+}
+
+// Its verdict is there already: it is told at once, where it is not that nothing was found.
+static bool is_clean(struct lcore *lcore, uint32_t number, struct scan_result *result)
+{
+	struct scan_file *file = &lcore->scan_files->file[number];
+	struct swarm_look look;
+
+	swarm_look(swarm_of(lcore), file->part, &look);
+	if (!look.known || look.verdict.value == SCAN_CLEAN)
+		return true;
+	result_of(lcore, result, &look.verdict);
+	result->condemned = look.condemned;
+	scan_file_drop(lcore, number);
+	return false;
+}
+
+static void stand(struct lcore *lcore, uint32_t number)
+{
+	struct scan_files *files = lcore->scan_files;
+	struct scan_file *file = &files->file[number];
+
+	if (!file->enforces)
+		return;
+	file->gave_ns = lcore->now_ns;
+	scan_work_note_since(files, file, SCAN_SINCE_BYTES);
+	scan_work_list_append(files, &files->tails, number);
+}
+
+bool scan_part_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint8_t *bytes,
+	uint32_t length, struct scan_result *result)
+{
+	struct scan_files *files = lcore->scan_files;
+	struct scan_file *file = &files->file[number];
+	struct swarm_due due;
+	enum swarm_taken taken = swarm_add(swarm_of(lcore), file->part,
+		&(struct swarm_bytes){.at = file->part_from + at,
+			.bytes = bytes,
+			.length = length,
+			.share = file->share,
+			.now_ns = lcore->now_ns},
+		&due);
+
+	if (due.wakes)
+		wake_one(lcore, scan_work_least_busy(files));
+	if (due.job)
+		submit(lcore, file);
+	if (file->tail.on)
+		scan_work_list_remove(files, &files->tails, number);
+	switch (taken) {
+	case SWARM_TAKEN: break;
+	case SWARM_STANDS: stand(lcore, number); break;
+	case SWARM_WAITS: wait_for(lcore, number); break;
+	case SWARM_KNOWN: return is_clean(lcore, number, result);
+	case SWARM_FULL: return is_over(lcore, number, SCAN_REASON_BUSY, result);
+	case SWARM_BUSY:
+		lcore->stats.swarm_busy++;
+		return is_over(lcore, number, SCAN_REASON_BUSY, result);
+	case SWARM_BEYOND: return is_over(lcore, number, SCAN_REASON_PROTOCOL, result);
+	case SWARM_TOO_BIG: return is_over(lcore, number, SCAN_REASON_TOO_BIG, result);
+	}
+	return true;
+}
+
+bool scan_part_tail(struct lcore *lcore, uint32_t number)
+{
+	struct scan_file *file = &lcore->scan_files->file[number];
+
+	if (!swarm_seal(swarm_of(lcore), file->part))
+		return false;
+	submit(lcore, file);
+	wait_for(lcore, number);
+	return true;
+}
+
+bool scan_part_end(struct lcore *lcore, uint32_t number, struct scan_result *result)
+{
+	struct scan_file *file = &lcore->scan_files->file[number];
+	struct swarm_look look;
+
+	scan_work_list_remove(lcore->scan_files, &lcore->scan_files->tails, number);
+	if (!file->size64)
+		swarm_seal(swarm_of(lcore), file->part);
+	swarm_look(swarm_of(lcore), file->part, &look);
+	if (look.waits || file->sharing.on) {
+		file->ended = true;
+		submit(lcore, file);
+		wait_for(lcore, number);
+		return true;
+	}
+	if (look.known) {
+		result_of(lcore, result, &look.verdict);
+		result->condemned = look.condemned;
+		result->told = look.verdict.value == file->result.value && file->result.told;
+	} else if (file->result.known && file->result.reason == SCAN_REASON_TOO_BIG) {
+		*result = file->result;
+		result->told = true;
+	} else {
+		lcore->stats.scan_unscanned++;
+		scan_work_unscanned(result, SCAN_REASON_PROTOCOL);
+		result->told = swarm_is_shared(swarm_of(lcore), file->part);
+	}
+	scan_work_give(lcore, number);
+	return false;
+}
