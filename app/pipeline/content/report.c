@@ -64,9 +64,12 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 }
 
 // It may be refused, or others may bring parts of it.
-static bool needs_marks(const struct feeding *feeding, const struct content_file *reported)
+static struct refused_marks marks_of(
+	const struct feeding *feeding, const struct content_file *reported)
 {
-	return feeding->flow->asks.enforces || report_scans(feeding, reported);
+	if (!feeding->flow->asks.enforces && !report_scans(feeding, reported))
+		return (struct refused_marks){0};
+	return refused_marks_of(feeding->lcore, feeding->flow->ref, reported);
 }
 
 static struct file_facts facts_of(
@@ -98,13 +101,11 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	struct content_verdict verdict =
 		report_ask_file(feeding, NULL, &facts, reported->aliases, reported->n_aliases);
 	struct content_file shown = report_name_as(reported, &facts);
-	struct refused_marks marks = {0};
+	struct refused_marks marks = marks_of(feeding, reported);
 	uint64_t number = 0;
 
 	lcore->stats.content_files++;
 	report_count(&content_tally_of(lcore, feeding->flow->ref, reported->half)->files);
-	if (needs_marks(feeding, reported))
-		marks = refused_marks_of(lcore, feeding->flow->ref, reported);
 	bool noted = report_was_noted(feeding, reported->half, &verdict);
 	bool again = report_refused_before(feeding, reported, &marks, &verdict);
 	bool stored = !report_refuses(&verdict) && (extracts || verdict.store);
