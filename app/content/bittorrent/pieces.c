@@ -12,6 +12,7 @@
 #define UNITS_MAX     (1u << 20) // of a file; of more nobody counts which have come
 #define BITS          64u
 #define WHOLE_UNKNOWN UINT32_MAX
+#define PADDINGS      4 // one behind the other: who makes torrents writes one
 
 // Units of the payload, of which a file has the parts that lie in it.
 struct units {
@@ -173,6 +174,17 @@ static void name_by_torrent(struct content_file *file, struct names *names,
 		name_by_hash(file, names, &torrent->id);
 }
 
+// Behind the file, up to the next one.
+static uint64_t padding_of(const struct torrent *torrent, const struct torrent_file *found)
+{
+	const struct torrent_file *end = torrent->files + torrent->n_files;
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < PADDINGS && ++found < end && found->padding; i++)
+		bytes += found->size;
+	return bytes;
+}
+
 static struct content_whole whole_of(
 	const struct torrent *torrent, const struct torrent_file *found)
 {
@@ -180,6 +192,7 @@ static struct content_whole whole_of(
 		.id = torrent->id,
 		.size = torrent->size,
 		.file_from = found->from,
+		.padding = padding_of(torrent, found),
 		.piece_bytes = torrent->piece_bytes,
 		.pieces = torrent->pieces,
 		.n_pieces = torrent->n_pieces,

@@ -8,7 +8,7 @@ bt_clients.py content FOLDER COUNT BYTES SEED_TRACKER TRACKER [public [node=HOST
 bt_clients.py start KIND FOLDER ADDRESS PORT TORRENTS CONTENT [WORD]...
     becomes a client that loads TORRENTS/*.torrent and keeps their content in CONTENT. WORDs: required (encryption in
     and out, nothing else), plain (none), utp or tcp (only that), dht, open (DHT, PEX and
-    local discovery), magnet (loads TORRENTS/*.magnet; not transmission)
+    local discovery), magnet (loads TORRENTS/*.magnet; not transmission), inorder (qbittorrent: file by file)
 bt_clients.py seeded TRACKER HASHES                         exit 0 when the tracker knows a seed of each hash in the file
 bt_clients.py same FOLDER FOLDER                            exit 0 when each *.bin of the first is in the second
 
@@ -130,7 +130,7 @@ def qbittorrent(folder, address, port, torrents, place, words):
                   f"WebUI\\Address=127.0.0.1\nWebUI\\Port={port + 1000}\nConnection\\UPnP=false\n"
                   "[Network]\nPortForwardingEnabled=false\n")
     return ["qbittorrent-nox", f"--profile={folder}", "--skip-dialog=true", "--add-paused=false",
-            *sources(torrents, words)]
+            *(["--sequential"] if "inorder" in words else []), *sources(torrents, words)]
 
 
 def deluge(folder, address, port, torrents, place, words):

@@ -4,7 +4,7 @@
 
 transmission.py settings DIR PORT RPC_PORT [KEY=JSON...]   write DIR/settings.json
 transmission.py torrent FILE TRACKER OUT.torrent           make a torrent, print its info hash
-transmission.py RPC_PORT add TORRENT DOWNLOAD_DIR
+transmission.py RPC_PORT add TORRENT|MAGNET_FILE DOWNLOAD_DIR
 transmission.py RPC_PORT bytes                             payload bytes had and received, all torrents
 transmission.py RPC_PORT done                              exit 0 when every torrent is complete
 transmission.py RPC_PORT limit KB_PER_S                    of upload, 0: none
@@ -106,8 +106,10 @@ def main():
     fields = ["haveValid", "haveUnchecked", "downloadedEver", "corruptEver", "leftUntilDone", "percentDone", "status"]
     if verb == "add":
         with open(words[2], "rb") as file:
-            meta = base64.b64encode(file.read()).decode()
-        rpc(port, "torrent-add", {"metainfo": meta, "download-dir": words[3]})
+            octets = file.read()
+        source = ({"filename": octets.decode()} if octets.startswith(b"magnet:") else
+                  {"metainfo": base64.b64encode(octets).decode()})
+        rpc(port, "torrent-add", source | {"download-dir": words[3]})
     elif verb == "limit":
         rpc(port, "session-set", {"speed-limit-up": int(words[2]), "speed-limit-up-enabled": words[2] != "0"})
     elif verb in ("bytes", "done"):
