@@ -79,6 +79,8 @@ static void put_whole(struct transcript *transcript, const struct content_file *
 		put(transcript, "/%llu", (unsigned long long)whole->size);
 	if (whole->n_pieces)
 		put(transcript, " pieces=%u", whole->n_pieces);
+	if (whole->padding)
+		put(transcript, " padding=%llu", (unsigned long long)whole->padding);
 }
 
 static enum content_want on_file(void *ctx, const struct content_file *file)

@@ -106,7 +106,8 @@ static const struct conversation many_files[] = {
 					PIECE("\x1d", "\1", "\0", LETTERS "qrst"))},
 		"id c2s btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX
 		"\nfile 1 s2c offer name=a.txt path=beta/ size=10 whole=btih:" HYBRID_HEX
-		"/16404 pieces=2\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer name=b.exe "
+		"/16404 pieces=2 padding=16374\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer "
+		"name=b.exe "
 		"path=beta/ "
 		"size=20 "
 		"whole=btih:" HYBRID_HEX "+16384/16404 pieces=2\nend 2 CLOSED 110+20 " LETTERS

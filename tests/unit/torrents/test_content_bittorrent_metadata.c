@@ -103,20 +103,17 @@ static void check(struct talk *talk, const char *name, const struct said *said, 
 		"id c2s btih:%s\nid s2c btih:%s\n%s", talk->hex, talk->hex, notes);
 
 	static const char *const names[] = {[LEARNED] = "large.exe", [AMBIGUOUS] = "b"};
-	char file[100], whole[100] = "", lost[40] = "";
+	char file[100], whole[100] = "";
 
 	if (outcome == UNKNOWN) {
 		snprintf(file, sizeof(file), "%s", talk->hex);
 	} else {
 		snprintf(file, sizeof(file), "%s size=%u", names[outcome], talk->size);
 		snprintf(whole, sizeof(whole), " pieces=%u", talk->size / 16);
-		if (talk->size > 16)
-			snprintf(lost, sizeof(lost), " lost=%u", talk->size - 16);
 	}
 	snprintf(talk->expected + length, sizeof(talk->expected) - (size_t)length,
-		"file 1 s2c offer name=%s whole=btih:%s%s\nend 1 %s %u+16%s abcdefghijklmnop\n",
-		file, talk->hex, whole, outcome == AMBIGUOUS ? "CLOSED" : "TRUNCATED", begins,
-		lost);
+		"file 1 s2c offer name=%s whole=btih:%s%s\nend 1 %s %u+16 abcdefghijklmnop\n", file,
+		talk->hex, whole, outcome == AMBIGUOUS ? "CLOSED" : "TRUNCATED", begins);
 	conversations_check(&content_bittorrent, &conversation, 1);
 }
 
