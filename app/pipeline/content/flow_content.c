@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include "content/edonkey/datagram.h"
 #include "pipeline/content/places.h"
 #include "pipeline/content/report_work.h"
 #include "pipeline/content/torrents.h"
@@ -416,25 +417,61 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	return taken;
 }
 
+// What the policy says of the flow, when a datagram has named something.
+static const struct content_asks *asks_once(struct feeding *feeding)
+{
+	struct flow_content *flow = feeding->flow;
+
+	if (!flow->began_ns) {
+		flow->began_ns = feeding->lcore->now_ns;
+		flow->asks = content_asks_of(feeding->lcore, flow->ref);
+	}
+	return &flow->asks;
+}
+
+static void datagram_id(void *ctx, const struct content_id *id, unsigned half)
+{
+	struct feeding *feeding = ctx;
+
+	if (asks_once(feeding)->ids)
+		report_id(feeding, id, half);
+}
+
+static enum content_want datagram_file(void *ctx, const struct content_file *file)
+{
+	struct feeding *feeding = ctx;
+
+	if (asks_once(feeding)->transfers)
+		report_listed(feeding, file);
+	return CONTENT_WANT_NAME;
+}
+
+// Ids that app/classify finds: those of torrents.
+static void datagram_ids(struct feeding *feeding, const struct span *datagram)
+{
+	const struct app_proto *proto = feeding->content->ids;
+	struct content_id ids[CONTENT_IDS_OF_DATAGRAM];
+	unsigned n = proto ? proto->datagram_ids(datagram, ids, RTE_DIM(ids)) : 0;
+
+	for (unsigned i = 0; i < n && i < RTE_DIM(ids); i++)
+		datagram_id(feeding, &ids[i], datagram->half);
+	if (n > RTE_DIM(ids) && asks_once(feeding)->ids && !feeding->flow->refused)
+		content_report.note(feeding, CONTENT_NOTE_TOO_MANY_REQUESTS, datagram->half,
+			datagram->offset64);
+}
+
 bool flow_content_datagram(
 	struct lcore *lcore, uint32_t ref, const struct span *datagram, uint32_t *rule_uid)
 {
-	const struct content *content = lcore->content;
-	struct content_id ids[CONTENT_IDS_OF_DATAGRAM];
 	struct flow_content flow = {.ref = ref, .each_for_itself = true};
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = &flow};
-	unsigned n;
+	const struct content_sink sink = {
+		.id = datagram_id, .file = datagram_file, .ctx = &feeding};
 
-	if (!content->ids)
-		return false;
-	n = content->ids->datagram_ids(datagram, ids, RTE_DIM(ids));
-	if (n)
-		flow.asks = content_asks_of(lcore, ref);
-	for (unsigned i = 0; i < n && i < RTE_DIM(ids) && flow.asks.ids && !flow.refused; i++)
-		report_id(&feeding, &ids[i], datagram->half);
-	if (n > RTE_DIM(ids) && flow.asks.ids && !flow.refused)
-		content_report.note(&feeding, CONTENT_NOTE_TOO_MANY_REQUESTS, datagram->half,
-			datagram->offset64);
+	if (lcore->asks_ids)
+		datagram_ids(&feeding, datagram);
+	if (!ed2k_datagram(datagram, lcore->content->memory, &sink))
+		lcore->stats.content_nomem++;
 	if (flow.refused)
 		*rule_uid = flow.rule == RULE_DEFAULT ? 0 : lcore->policy->rules[flow.rule].uid;
 	return flow.refused;

@@ -53,10 +53,10 @@ static inline bool content_is_asked(const struct lcore *lcore)
 {
 	return lcore->asks_content;
 }
-// Whether datagrams are to be searched for content ids.
-static inline bool content_ids_are_asked(const struct lcore *lcore)
+// Whether datagrams are to be searched for what they name: content ids, and files in lists.
+static inline bool content_datagrams_are_asked(const struct lcore *lcore)
 {
-	return lcore->asks_ids;
+	return lcore->asks_ids || lcore->asks_content;
 }
 
 // While the application of a flow is not known: words of its first request are changed as the rules
@@ -104,8 +104,9 @@ void flow_content_anew(struct lcore *lcore, uint32_t ref);
 // The flow's entry goes, or nothing of it is asked for any more.
 void flow_content_end(struct lcore *lcore, uint32_t ref);
 
-// A datagram of the flow is held against the lists of content ids. True: it is refused by that rule
-// (0: by none, the operator has blocked the id), and the flow goes on.
+// Content ids that a datagram of the flow names, and files that it lists, are held against the
+// policy. True: it is refused by that rule (0: by none, the operator has blocked the id), and the
+// flow goes on.
 #define CONTENT_IDS_OF_DATAGRAM 80
 bool flow_content_datagram(
 	struct lcore *lcore, uint32_t ref, const struct span *datagram, uint32_t *rule_uid);

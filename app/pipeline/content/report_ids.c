@@ -60,6 +60,29 @@ void report_id(void *ctx, const struct content_id *id, unsigned half)
 	lcore->stats.content_ids_refused += flow->refused;
 }
 
+// That files are audited does not mean every file that a search has found.
+void report_listed(struct feeding *feeding, const struct content_file *file)
+{
+	struct file_facts facts = {
+		.name = file->name.bytes,
+		.length = file->name.length,
+		.size = file->size,
+		.id = file->whole ? &file->whole->id : NULL,
+		.upload = report_is_upload(feeding, file->half),
+	};
+	struct content_verdict verdict;
+
+	if (feeding->flow->refused)
+		return;
+	report_next_item(feeding);
+	verdict = report_ask_file(feeding, NULL, &facts, NULL, 0);
+	verdict.audit = false;
+	if (report_is_recorded(&verdict))
+		report_record_file(feeding, file, &verdict, NULL, false, 0);
+	if (report_refuses(&verdict))
+		report_refuse(feeding, verdict.rule, report_action_of(verdict.action));
+}
+
 // ---- trackers over HTTP (BEP 3, BEP 48): "?info_hash=%..&info_hash=%..." ----
 
 static bool decode_byte(struct content_text *text, uint8_t *byte)

@@ -115,6 +115,9 @@ void report_notes_over(struct feeding *feeding);
 
 // report_ids.c: a function of the sink, and the ids that a request to a tracker over HTTP names.
 void report_id(void *ctx, const struct content_id *id, unsigned half);
+// A file of many that somebody lists, who need not have it: what its name is held against, and no
+// more comes of it.
+void report_listed(struct feeding *feeding, const struct content_file *file);
 void report_ids_of_request(struct feeding *feeding, const struct content_file *request);
 
 #endif

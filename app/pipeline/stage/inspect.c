@@ -130,7 +130,7 @@ static void inspect_datagram(struct inspection *in)
 	};
 
 	inspect_span(in, &span);
-	if (unlikely(content_ids_are_asked(in->lcore)) &&
+	if (unlikely(content_datagrams_are_asked(in->lcore)) &&
 		flow_content_datagram(in->lcore, in->ctx->ref, &span, &in->ctx->rule_uid))
 		in->ctx->flags |= CTX_ID_REFUSED;
 }

@@ -149,5 +149,25 @@ def sources(of, *ends):
     return frame(ED2K, 0x42, of + bytes([len(ends)]) + b"".join(address + struct.pack("<H", port) for address, port in ends))
 
 
+def kad(number):
+    """An id as Kad has it: four numbers of 32 bits, little endian."""
+    return b"".join(number[at:at + 4][::-1] for at in range(0, 16, 4))
+
+
+def kad_found(*entries, target=bytes(range(16))):
+    """What a search by word has found: (id, name, size) of each."""
+    return (b"\xe4\x3b" + bytes(range(16, 32)) + kad(target) + struct.pack("<H", len(entries))
+            + b"".join(kad(of) + b"\2\2\1\0\1" + text(name) + b"\3\1\0\2" + struct.pack("<I", size) for of, name, size in entries))
+
+
+def kad_wanted(of, size):
+    """Who has it."""
+    return b"\xe4\x34" + kad(of) + bytes(2) + struct.pack("<Q", size)
+
+
+def kad_packed(message):
+    return b"\xe5" + message[1:2] + zlib.compress(message[2:])
+
+
 DONE, SENT = frame(ED2K, 0x56), frame(ED2K, 0x57)
 ACCEPTED = frame(ED2K, 0x55)

@@ -39,7 +39,8 @@ static const struct conversation names[] = {
 		"file 1 s2c offer elsewhere name=film.avi user=crane whole=" OF_A},
 	{"answered before it was asked",
 		{SAID_S(E("\x1b", "\x59") A "\x08\0film.avi"), SAID_C(E("\x11", "\x58") A)},
-		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi whole=" OF_A "id c2s " OF_A},
+		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi whole=" OF_A
+		"id c2s " OF_A},
 	{"again, another name, and the first again",
 		{SAID_S(E("\x14", "\x59") A "\x01\0x" E("\x14", "\x59") A
 			"\x01\0x" E("\x14", "\x59") A "\x01\0y" E("\x14", "\x59") A "\x01\0x")},
@@ -95,12 +96,14 @@ static const struct conversation names[] = {
 	{"the answer has the size, and no hash is one",
 		{SAID_S(M("\x25", "\xb0") "\x03" A "\x39\x30\0\0\0\0\0\0\x59\x08\0film.avi" M(
 			"\x03", "\xb0") "\x02\0")},
-		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi size=12345 whole=" PROVED_A},
+		"id s2c " OF_A
+		"file 1 s2c offer elsewhere name=film.avi size=12345 whole=" PROVED_A},
 	{"a compressed frame",
 		{SAID_S(P("\x28", "\x93") "x\x9c"
 					  "30426153\xb7\xb0LLJNIM\x8b\xe4`H\xcb\xcc\xc9\xd5K,"
 					  "\xcb\x0c`b`\x06\0\x82h\x08/" E("\x11", "\x58") B)},
-		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi whole=" OF_A "id s2c " OF_B},
+		"id s2c " OF_A "file 1 s2c offer elsewhere name=film.avi whole=" OF_A
+		"id s2c " OF_B},
 	{"... that is none", {SAID_S(P("\x0b", "\x93") "0123456789" E("\x11", "\x58") B)},
 		"note s2c coding_lies @0\nid s2c " OF_B},
 	{"... that ends too early, and one of no interest",
