@@ -16,9 +16,10 @@
 	X(gnutella)         \
 	X(http)             \
 	X(irc)              \
-	X(nfs)              \
-	X(smb)              \
 	X(msn)              \
+	X(nfs)              \
+	X(nntp)             \
+	X(smb)              \
 	X(smtp)             \
 	X(tftp)             \
 	X(xmpp)

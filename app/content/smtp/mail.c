@@ -19,9 +19,7 @@ struct mime_about smtp_about(struct smtp_state *state)
 void smtp_mail_begin(struct smtp_state *state, enum smtp_mode mode)
 {
 	state->mode = (uint8_t)mode;
-	state->begun = SMTP_AFTER_CRLF;
-	state->dots = 0;
-	state->odd_dot = false;
+	dots_begin(&state->dots);
 }
 
 static uint64_t place(const struct smtp_call *to)
@@ -80,104 +78,34 @@ void smtp_mail_drop(const struct smtp_call *to)
 	to->state->mode = SMTP_COMMANDS;
 }
 
-// The state behind bytes that were taken.
-static void advance(
-	const struct smtp_call *to, const uint8_t *bytes, uint32_t length, uint64_t at64)
-{
-	struct smtp_state *state = to->state;
-
-	for (uint32_t i = 0; i < length; i++) {
-		bool cr = state->begun == SMTP_AFTER_CR;
-		uint8_t byte = bytes[i];
-
-		if (state->odd_dot && (byte == '\r' || byte == '\n'))
-			smtp_note(to, CONTENT_NOTE_END_OF_MAIL, HALF_C2S, at64 + i);
-		state->odd_dot = byte == '.' && (cr || state->begun == SMTP_AFTER_LF);
-		if (byte == '\r')
-			state->begun = SMTP_AFTER_CR;
-		else if (byte == '\n')
-			state->begun = cr ? SMTP_AFTER_CRLF : SMTP_AFTER_LF;
-		else
-			state->begun = SMTP_MIDDLE;
-	}
-}
-
-// How far it goes without a dot that begins a line.
-static uint32_t run_length(const struct smtp_state *state, const uint8_t *bytes, uint32_t length)
-{
-	bool cr = state->begun == SMTP_AFTER_CR;
-
-	for (uint32_t from = 0; from < length;) {
-		const uint8_t *lf = memchr(bytes + from, '\n', length - from);
-
-		if (!lf)
-			break;
-		from = (uint32_t)(lf - bytes) + 1;
-		bool crlf = from > 1 ? bytes[from - 2] == '\r' : cr;
-
-		if (crlf && from < length && bytes[from] == '.')
-			return from;
-	}
-	return length;
-}
-
-// Behind a dot, and maybe a CR, at the beginning of a line.
-static enum content_fed take_behind_dot(const struct smtp_call *to, uint8_t byte, uint32_t *taken)
-{
-	static const uint8_t cr = '\r';
-	struct smtp_state *state = to->state;
-	uint64_t at64 = place(to);
-	uint32_t fed_cr = 0;
-
-	if (state->dots == 1 && byte == '\r') {
-		state->dots = 2;
-		*taken = 1;
-		return CONTENT_FED;
-	}
-	if (state->dots == 2 && byte == '\n') {
-		enum content_fed fed = end_mail(to, state->dot64);
-
-		if (fed == CONTENT_FED) {
-			state->dots = 0;
-			*taken = 1;
-		}
-		return fed;
-	}
-	if (state->dots == 2) {
-		enum content_fed fed = put(to, at64 - 1, &cr, 1, &fed_cr);
-
-		if (fed != CONTENT_FED)
-			return fed;
-	}
-	if (state->dots == 2 || byte == '\n')
-		smtp_note(to, CONTENT_NOTE_END_OF_MAIL, HALF_C2S, state->dot64);
-	state->begun = state->dots == 2 ? SMTP_AFTER_CR : SMTP_MIDDLE;
-	state->dots = 0;
-	return CONTENT_FED;
-}
-
 enum content_fed smtp_data_take(
 	const struct smtp_call *to, const uint8_t *bytes, uint32_t length, uint32_t *taken)
 {
+	static const uint8_t cr = '\r';
 	struct smtp_state *state = to->state;
-	uint64_t at64 = place(to);
-	uint32_t fed_length = 0;
+	uint64_t at64 = place(to), odd64 = 0;
+	uint32_t run = 0, n = 0;
+	enum content_fed fed = CONTENT_FED;
+	bool odd = false;
 
-	if (state->dots) {
-		enum content_fed fed = take_behind_dot(to, bytes[0], taken);
-
-		if (fed != CONTENT_FED || *taken || state->dots)
-			return fed;
-	} else if (state->begun == SMTP_AFTER_CRLF && bytes[0] == '.') {
-		state->dots = 1;
-		state->dot64 = at64;
-		*taken = 1;
-		return CONTENT_FED;
+	switch (dots_next(&state->dots, bytes, length, at64, &run)) {
+	case DOTS_TAKE: *taken = 1; break;
+	case DOTS_END:
+		fed = end_mail(to, state->dots.dot64);
+		*taken = fed == CONTENT_FED;
+		break;
+	case DOTS_CR:
+		fed = put(to, at64 - 1, &cr, 1, &n);
+		if (fed == CONTENT_FED)
+			odd = dots_cr_taken(&state->dots, &odd64);
+		break;
+	default:
+		fed = put(to, at64, bytes, run, taken);
+		odd = dots_advance(&state->dots, bytes, *taken, at64, &odd64);
+		break;
 	}
-	enum content_fed fed = put(to, at64, bytes, run_length(state, bytes, length), &fed_length);
-
-	advance(to, bytes, fed_length, at64);
-	*taken = fed_length;
+	if (odd)
+		smtp_note(to, CONTENT_NOTE_END_OF_MAIL, HALF_C2S, odd64);
 	return fed;
 }
 
@@ -220,9 +148,7 @@ void smtp_mail_lose(const struct smtp_call *to, uint64_t length)
 
 	if (state->mail)
 		mime_lose(state->mail, to->turn, &about, place(to));
-	state->dots = 0;
-	state->odd_dot = false;
-	state->begun = SMTP_MIDDLE;
+	dots_lose(&state->dots);
 	if (state->mode != SMTP_IN_BDAT)
 		return;
 	if (length < state->left) {

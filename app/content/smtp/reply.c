@@ -33,7 +33,8 @@ static enum smtp_awaited next_of(struct smtp_state *state)
 static void refuse_data(const struct smtp_call *to)
 {
 	struct smtp_state *state = to->state;
-	bool waits = state->mode == SMTP_IN_DATA && state->unsure && !state->taken && !state->dots;
+	bool waits =
+		state->mode == SMTP_IN_DATA && state->unsure && !state->taken && !state->dots.held;
 
 	if (!waits)
 		smtp_note(to, CONTENT_NOTE_END_OF_MAIL, HALF_C2S, state->halves[HALF_C2S].at64);

@@ -9,6 +9,7 @@
 #define SLUICE_CONTENT_SMTP_SESSION_H
 
 #include "content/content.h"
+#include "content/dots.h"
 #include "content/mime/mime.h"
 #include "content/stream.h"
 
@@ -33,14 +34,6 @@ enum smtp_mode {
 	SMTP_IN_BDAT,
 };
 
-// What has ended the line before, in a mail by DATA.
-enum smtp_begun {
-	SMTP_MIDDLE, // nothing: in a line
-	SMTP_AFTER_CRLF,
-	SMTP_AFTER_LF,
-	SMTP_AFTER_CR,
-};
-
 struct smtp_line {
 	uint16_t length;
 	bool cut;  // it is longer
@@ -53,15 +46,12 @@ struct smtp_state {
 	struct content_stream halves[2];
 	struct mime *mail; // NULL: none, or nothing of it has come
 	uint64_t left;     // of a chunk
-	uint64_t dot64;    // of a dot that may end the mail
-	uint64_t line64;   // where the client's line begins
-	uint64_t reply64;  // ... and the server's
+	struct dots dots;
+	uint64_t line64;  // where the client's line begins
+	uint64_t reply64; // ... and the server's
 	uint32_t files;
 	uint64_t notes[2]; // by half: a bit for each that was told
 	uint8_t mode;      // enum smtp_mode
-	uint8_t begun;     // enum smtp_begun
-	uint8_t dots;      // at the beginning of a line: '.', and CR behind it
-	bool odd_dot;      // ... behind another line end than CRLF
 	bool last;         // of the chunks of a mail
 	bool unsure;       // DATA was not answered yet
 	bool taken;        // bytes of it were taken

@@ -143,7 +143,7 @@ static const struct conversation ambiguous[] = {
 		"message c2s from=a@x to=b@y 67+9 of 67+9 text=a\\0a.\\0d\\0aQUIT\n"},
 	{"CRLF.LF", {HELLO, FROM, RCPT, DATA, SAID_C("Subject: s\r\n\r\na\r\n.\nb\r\n.\r\n")},
 		"message c2s from=a@x to=b@y 62+1 of 62+1 text=s\n"
-		"note c2s end_of_mail @70\n"
+		"note c2s end_of_mail @71\n"
 		"message c2s from=a@x to=b@y 67+6 of 67+6 text=a\\0d\\0a\\0ab\n"},
 	{"CR.CR", {HELLO, FROM, RCPT, DATA, SAID_C("Subject: s\r\n\r\na\r.\rb\r\n.\r\n")},
 		"message c2s from=a@x to=b@y 62+1 of 62+1 text=s\n"
