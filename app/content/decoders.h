@@ -16,6 +16,9 @@
 	X(gnutella)         \
 	X(http)             \
 	X(irc)              \
+	X(nfs)              \
+	X(pop3)             \
+	X(smb)              \
 	X(msn)              \
 	X(nfs)              \
 	X(nntp)             \
