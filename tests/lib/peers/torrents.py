@@ -3,8 +3,8 @@
 """Torrents of several files for tests/netns/content_bittorrent.test and what came of them.
 
 torrents.py make FOLDER NAME TRACKER [FILE=BYTES|FILE@PATH]...
-    FOLDER/seeded/NAME/FILE: random octets, or those of PATH; FOLDER/for_seed/NAME.torrent, FOLDER/torrents/NAME.magnet,
-    which asks TRACKER; prints the info hash. The files lie in the torrent in that order.
+    FOLDER/seeded/NAME/FILE: random octets, or those of PATH; FOLDER/for_seed/NAME.torrent without a tracker that
+    answers; FOLDER/torrents/NAME.magnet, which asks TRACKER; prints the info hash. The files lie in the torrent in that order.
 torrents.py arrived FOLDER PATH     exit 0 when a file of FOLDER (or with .part behind its name) has all octets of PATH
 torrents.py none FOLDER PATH        exit 0 when no block of PATH stands in any file of FOLDER
 torrents.py events EVE NAME=WORD... exit 0 when a transfer event has the file name, and in its record the word: a hash,
@@ -44,9 +44,8 @@ def make(folder, name, tracker, words):
     for file, octets in files:
         with open(os.path.join(seeded, file.decode()), "wb") as out:
             out.write(octets)
-    announce = tracker.encode()
     with open(os.path.join(folder, "for_seed", f"{name}.torrent"), "wb") as out:
-        out.write(b"d8:announce%d:%s4:info%se" % (len(announce), announce, torrent.info))
+        out.write(b"d8:announce20:http://127.0.0.1:9/a4:info%se" % torrent.info)
     with open(os.path.join(folder, "torrents", f"{name}.magnet"), "w", encoding="ascii") as out:
         out.write(f"magnet:?xt=urn:btih:{torrent.hash.hex()}&dn={name}&tr={urllib.parse.quote(tracker, safe='')}")
     print(torrent.hash.hex())
