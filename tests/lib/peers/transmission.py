@@ -7,6 +7,7 @@ transmission.py torrent FILE TRACKER OUT.torrent           make a torrent, print
 transmission.py RPC_PORT add TORRENT|MAGNET_FILE DOWNLOAD_DIR
 transmission.py RPC_PORT bytes                             payload bytes had and received, all torrents
 transmission.py RPC_PORT done                              exit 0 when every torrent is complete
+transmission.py RPC_PORT want FILE...                      by number, and no others; exit 1 while its files are not known
 transmission.py RPC_PORT limit KB_PER_S                    of upload, 0: none
 """
 import base64
@@ -110,6 +111,15 @@ def main():
         source = ({"filename": octets.decode()} if octets.startswith(b"magnet:") else
                   {"metainfo": base64.b64encode(octets).decode()})
         rpc(port, "torrent-add", source | {"download-dir": words[3]})
+    elif verb == "want":
+        torrents = rpc(port, "torrent-get", {"fields": ["id", "files"]})["torrents"]
+        wanted = [int(word) for word in words[2:]]
+        if not torrents or not all(torrent["files"] for torrent in torrents):
+            return 1
+        for torrent in torrents:
+            others = [n for n in range(len(torrent["files"])) if n not in wanted]
+            chosen = {"ids": [torrent["id"]], "files-wanted": wanted} | ({"files-unwanted": others} if others else {})
+            rpc(port, "torrent-set", chosen)
     elif verb == "limit":
         rpc(port, "session-set", {"speed-limit-up": int(words[2]), "speed-limit-up-enabled": words[2] != "0"})
     elif verb in ("bytes", "done"):
