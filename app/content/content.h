@@ -145,12 +145,12 @@ enum content_end {
 
 // A chat message, or a part of one that is longer than CONTENT_TEXT_BYTES.
 struct content_message {
-	uint8_t half;    // its sender's
-	bool goes_on;    // more of it follows
-	bool continued;  // not its beginning
-	bool to_is_list; // `to` may be several, separated by commas, and is longer then
-	bool verbatim;   // its text is the bytes [begins64, ends64) as they were sent
-	bool in_pieces;  // other things lie between its bytes: only the unit may be blanked
+	uint8_t half;     // its sender's
+	bool goes_on;     // more of it follows
+	bool continued;   // not its beginning
+	bool to_is_list;  // `to` may be several, separated by commas, and is longer then
+	bool verbatim;    // its text is the bytes [begins64, ends64) as they were sent
+	bool in_pieces;   // other things lie between its bytes: only the unit may be blanked
 	bool keeps_lines; // blanks take the place of all but CR and LF
 	// The byte that may stand for each byte of the text, and of its unit, in the stream, so
 	// that a receiver goes on behind it; 0: there is none.
@@ -307,6 +307,9 @@ struct content_turn {
 	// What announced this flow (an expectation) said of it; NULL: it was not announced. It may
 	// become known, or be amended, while the flow goes on.
 	const struct transfer_label *announced;
+	// What opens what is sent to the responder, as far as it is known (decoder_sink.h), until
+	// a byte of HALF_C2S is taken, to decoders with `opens`. NULL: nothing.
+	const struct endpoint_secret *secret;
 	// What is known of torrents (torrents.h); NULL: nothing is kept.
 	const struct content_torrents *torrents;
 };
@@ -333,6 +336,7 @@ struct content_decoder {
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
 	uint8_t finds;        // bits of enum content_find: what policies may ask of it
 	uint8_t words;        // halves (bits by enum half) of whose requests it reports words
+	bool opens;           // it opens a disguise by a secret of the responder
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never
 	// reads behind span_length().

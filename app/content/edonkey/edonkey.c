@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "content/decoders.h"
+#include "content/edonkey/cloak.h"
 #include "content/edonkey/hashes.h"
 #include "content/edonkey/known.h"
 #include "content/edonkey/message.h"
@@ -64,6 +65,7 @@ static struct ed2k_turn turn_of(
 		.rest = half->packed ? ED2K_REST_UNKNOWN : half->left,
 		.side = side,
 		.plain = !half->packed,
+		.clear = !half->packed && !session->cloak,
 	};
 }
 
@@ -264,21 +266,53 @@ static enum content_fed search_on(
 
 // ---- halves ----
 
-static enum content_fed take(void *of, unsigned side, struct content_turn *turn,
-	const uint8_t *bytes, uint32_t length, uint32_t *taken)
+static enum content_fed take_clear(struct ed2k_session *session, unsigned side,
+	struct content_turn *turn, const uint8_t *bytes, uint32_t length, uint32_t *taken)
 {
-	struct ed2k_session *session = of;
-	struct ed2k_half *half = &session->halves[side];
 	struct ed2k_turn to = turn_of(session, side, turn, 0);
 
-	half->heard = true;
-	half->unsure |= session->streams[side].joined;
-	switch (half->mode) {
+	switch (to.half->mode) {
 	case ED2K_BODY: return take_body(session, side, turn, bytes, length, taken);
 	case ED2K_SEARCH: return search_on(&to, bytes, length, taken);
 	case ED2K_DEAF: *taken = length; return CONTENT_FED;
 	default: return take_head(&to, bytes, length, taken);
 	}
+}
+
+static enum content_fed take_cloaked(
+	const struct ed2k_turn *to, const uint8_t *bytes, uint32_t length, uint32_t *taken)
+{
+	uint8_t out[ED2K_CLOAK_STEP];
+	uint32_t n = 0, used = 0;
+
+	switch (ed2k_cloak_next(to, bytes, length, taken, out, &n)) {
+	case ED2K_CLOAK_HEAD: return CONTENT_FED;
+	case ED2K_CLOAK_OTHER: return take_disguise(to);
+	default: break;
+	}
+	enum content_fed fed = take_clear(to->session, to->side, to->turn, out, n, &used);
+
+	ed2k_cloak_took(to, used);
+	*taken += used;
+	return fed;
+}
+
+static enum content_fed take(void *of, unsigned side, struct content_turn *turn,
+	const uint8_t *bytes, uint32_t length, uint32_t *taken)
+{
+	struct ed2k_session *session = of;
+	struct ed2k_half *half = &session->halves[side];
+	const struct ed2k_turn to = turn_of(session, side, turn, 0);
+	const struct endpoint_secret *secret = turn->secret;
+
+	half->unsure |= session->streams[side].joined;
+	if (side == HALF_C2S && !to.at64 && !half->unsure && !is_proto(bytes[0]) && secret &&
+		secret->has_user && !ed2k_cloak_open(&to, secret))
+		return CONTENT_NO_MEMORY;
+	half->heard = true;
+	if (session->cloak)
+		return take_cloaked(&to, bytes, length, taken);
+	return take_clear(session, side, turn, bytes, length, taken);
 }
 
 // Bytes of a message, or of a frame that cannot be unpacked without them.
@@ -298,29 +332,6 @@ static void lose_body(const struct ed2k_turn *to, uint32_t length)
 		end_frame(to, true);
 }
 
-// Behind what is lost a frame may begin, or we are amid one.
-static enum content_fed lose(void *of, unsigned side, struct content_turn *turn, uint64_t length)
-{
-	struct ed2k_session *session = of;
-	struct ed2k_half *half = &session->halves[side];
-	const struct ed2k_turn to = turn_of(session, side, turn, 0);
-
-	if (half->mode == ED2K_DEAF)
-		return CONTENT_FED;
-	if (half->mode == ED2K_BODY && length <= half->left) {
-		lose_body(&to, (uint32_t)length);
-		return CONTENT_FED;
-	}
-	if (half->mode == ED2K_BODY)
-		ed2k_message_lose(&to, half->left);
-	half->transfer.damaged = half->transfer.id;
-	end_frame(&to, true);
-	half->unsure = true;
-	if (half->heard)
-		ed2k_note(&to, CONTENT_NOTE_LOST);
-	return CONTENT_FED;
-}
-
 static void end_half(struct ed2k_session *session, unsigned side, struct content_turn *turn)
 {
 	const struct ed2k_turn to = turn_of(session, side, turn, 0);
@@ -337,6 +348,34 @@ static void end_half(struct ed2k_session *session, unsigned side, struct content
 	half->mode = ED2K_DEAF;
 }
 
+// Behind what is lost a frame may begin, or we are amid one.
+static enum content_fed lose(void *of, unsigned side, struct content_turn *turn, uint64_t length)
+{
+	struct ed2k_session *session = of;
+	struct ed2k_half *half = &session->halves[side];
+	const struct ed2k_turn to = turn_of(session, side, turn, 0);
+
+	if (half->mode == ED2K_DEAF)
+		return CONTENT_FED;
+	if (session->cloak && !ed2k_cloak_lose(&to, length)) {
+		ed2k_note(&to, CONTENT_NOTE_LOST);
+		end_half(session, side, turn);
+		return CONTENT_FED;
+	}
+	if (half->mode == ED2K_BODY && length <= half->left) {
+		lose_body(&to, (uint32_t)length);
+		return CONTENT_FED;
+	}
+	if (half->mode == ED2K_BODY)
+		ed2k_message_lose(&to, half->left);
+	half->transfer.damaged = half->transfer.id;
+	end_frame(&to, true);
+	half->unsure = true;
+	if (half->heard)
+		ed2k_note(&to, CONTENT_NOTE_LOST);
+	return CONTENT_FED;
+}
+
 static enum content_fed fin(void *of, unsigned side, struct content_turn *turn)
 {
 	end_half(of, side, turn);
@@ -350,6 +389,7 @@ static void end_all(struct ed2k_session *session, struct content_turn *turn)
 	for (unsigned side = 0; side < 2; side++)
 		end_half(session, side, turn);
 	ed2k_known_give(&to);
+	ed2k_cloak_close(&to);
 	session->over = true;
 }
 

@@ -128,6 +128,7 @@ enum ed2k_mode {
 };
 
 struct ed2k_packed;
+struct ed2k_cloak;
 
 struct ed2k_half {
 	struct ed2k_reader reader;
@@ -151,6 +152,7 @@ struct ed2k_session {
 	struct content_stream streams[2];
 	struct ed2k_half halves[2];
 	struct ed2k_known *known; // ED2K_KNOWN of them; NULL: none
+	struct ed2k_cloak *cloak; // what opens the connection's disguise; NULL: it has none
 	uint32_t uses, files;
 	bool over;
 };
@@ -163,7 +165,8 @@ struct ed2k_turn {
 	uint64_t at64; // of the next byte, or of the frame that packs it
 	uint32_t rest; // of the message, as far as is known
 	unsigned side;
-	bool plain; // bytes are those of the stream
+	bool plain; // bytes are those of the stream, one for one
+	bool clear; // ... and not in disguise
 };
 
 // Once for each half.

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "content/edonkey/datagram.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/content/places.h"
 #include "pipeline/content/report_work.h"
 #include "pipeline/content/torrents.h"
@@ -161,6 +162,22 @@ static const struct content_torrents *torrents_of(const struct content *content)
 	return content->torrents.hold ? &content->torrents : NULL;
 }
 
+// What was said in clear of who is connected to, as long as the decoder may need it.
+static const struct endpoint_secret *secret_of(
+	struct lcore *lcore, const struct flow_content *flow, const struct flow_cold *cold)
+{
+	struct endpoint_key key = {
+		.port = cold->ends.port[HALF_S2C], .l4_proto = IPPROTO_TCP, .realm = cold->realm};
+	const struct endpoint_entry *entry;
+
+	if (!flow->decoder->opens ||
+		(flow->fed64[HALF_C2S] && flow->fed64[HALF_C2S] != FED_UNKNOWN))
+		return NULL;
+	memcpy(key.address, cold->ends.address[HALF_S2C], sizeof(key.address));
+	entry = endpoint_cache_find(lcore, lcore->endpoints, &key);
+	return entry ? &entry->secret : NULL;
+}
+
 // One call, or as many as one span may ask for.
 static enum content_taken feed_on(struct feeding *feeding, const struct span *span,
 	const struct decoder_sink *others, bool waits)
@@ -178,6 +195,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 		.app = flow_at(lcore->flows, flow->ref)->app,
 		.data_app = flow->data_app ? flow->data_app : flow_at(lcore->flows, flow->ref)->app,
 		.announced = expected ? &expected->what.label : NULL,
+		.secret = secret_of(lcore, flow, cold),
 		.torrents = torrents_of(feeding->content),
 	};
 	enum content_fed fed = CONTENT_MORE;

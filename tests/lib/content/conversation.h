@@ -17,6 +17,7 @@ struct said {
 	const struct transfer_label *announced;
 	const struct flow_ends *ends;
 	bool torrent; // nor this: an info dictionary that is learned elsewhere
+	const struct endpoint_secret *secret; // nor this: what is known of the responder
 };
 
 #define SAID_BYTES(who, what, n, at)                                                  \
@@ -46,6 +47,11 @@ struct said {
 		.torrent = true, .length = sizeof(info) - 1, .bytes = (info) \
 	}
 
+#define SAID_SECRET(of)         \
+	{                       \
+		.secret = &(of) \
+	}
+
 #define CONVERSATION_SAID 24
 
 struct conversation {
@@ -57,7 +63,7 @@ struct conversation {
 static inline bool said_is_last(const struct conversation *conversation, const struct said *said)
 {
 	return said == conversation->said + CONVERSATION_SAID ||
-	       !(said->length || said->flags || said->announced || said->ends);
+	       !(said->length || said->flags || said->announced || said->ends || said->secret);
 }
 
 // Applications as the turn names them.

@@ -33,6 +33,7 @@ struct feeder {
 	struct content_torrents torrents;
 	const struct flow_ends *ends;
 	const struct transfer_label *announced;
+	const struct endpoint_secret *secret;
 	void *state;
 	uint64_t seed;
 	uint64_t offset64[2];
@@ -63,6 +64,7 @@ static struct content_turn turn_of(const struct feeder *feeder)
 		.app = CONVERSATION_APP,
 		.data_app = CONVERSATION_DATA_APP,
 		.announced = feeder->announced,
+		.secret = feeder->offset64[HALF_C2S] ? NULL : feeder->secret,
 		.torrents = &feeder->torrents};
 }
 
@@ -151,9 +153,10 @@ static void feed_said(struct feeder *feeder, const struct said *said)
 		feeder->torrents.learn(feeder->torrents.ctx, NULL, said->bytes, said->length);
 		return;
 	}
-	if (said->announced || said->ends) {
+	if (said->announced || said->ends || said->secret) {
 		feeder->announced = said->announced ? said->announced : feeder->announced;
 		feeder->ends = said->ends ? said->ends : feeder->ends;
+		feeder->secret = said->secret ? said->secret : feeder->secret;
 		return;
 	}
 	do {

@@ -107,7 +107,7 @@ static void read_records(const uint8_t *bytes, size_t len, struct conversation *
 		} else {
 			*said = (struct said){kind & HALF_BIT ? HALF_S2C : HALF_C2S,
 				kind & FED_FLAGS, (uint32_t)length, gap ? NULL : bytes, NULL, NULL,
-				false};
+				false, NULL};
 		}
 		if (!announced && !said->flags && !length)
 			return;

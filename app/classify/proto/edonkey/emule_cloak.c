@@ -4,8 +4,9 @@
 #include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
-#include "classify/proto/edonkey/rc4_md5.h"
 #include "classify/text.h"
+#include "pipeline/vocab/edonkey_wire.h"
+#include "pipeline/vocab/rc4_md5.h"
 
 enum {
 	MARKER = 1, // looks like no other protocol; its low bits say whose key a datagram has
