@@ -23,9 +23,11 @@
 	X(nfs)              \
 	X(nntp)             \
 	X(smb)              \
+	X(oscar)            \
 	X(smtp)             \
 	X(tftp)             \
-	X(xmpp)
+	X(xmpp)             \
+	X(yahoo)
 
 #define X(symbol) extern const struct content_decoder content_##symbol;
 CONTENT_DECODERS(X)

@@ -22,6 +22,7 @@
 	X(BYTESTREAM, "socks5")           /* XEP-0065, XEP-0260 */                         \
 	X(MSNFTP, "msnftp")               /* MSN: the older way */                         \
 	X(MSN_DIRECT, "msn-direct")       /* MSN: the bridge TCPv1 */                      \
+	X(OFT, "oft")                     /* OSCAR: files between clients */               \
 	X(GNUTELLA_PUSH, "gnutella-push") /* PUSH, answered by GIV */
 
 enum expected_as {

@@ -2,16 +2,9 @@
 // MSN Messenger's frames: MSNSLP in them, files over a switchboard and over a connection between
 // two clients. What is said is built here, as frames are binary and have lengths.
 #include "content/decoders.h"
-#include "lib/content/conversation.h"
+#include "lib/content/made.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define FILE_FLAGS 0x01000030u
 #define FILE_GUID  "{5D3E02AB-6190-11D3-BBBB-00C04F795683}"
@@ -22,51 +15,17 @@
 	"PgIAAAIAAAAVAAAAAAAAAAEAAAA92IDeAdhhAC4AZQB4AGUAAAA=" // U+1F680, a lone one, "a.exe"
 #define TURN "USR 1 anna@a.example 1.2.3\r\n"
 
-static struct {
-	uint8_t bytes[65536];
-	uint32_t length;
-} room;
-
-static struct conversation made;
-static unsigned said;
-
 static void begin(const char *name)
 {
-	made = (struct conversation){.name = name};
-	said = 0;
-	room.length = 0;
-}
-
-static void put(const void *bytes, size_t length)
-{
-	assert_true(room.length + length <= sizeof(room.bytes));
-	memcpy(room.bytes + room.length, bytes, length);
-	room.length += (uint32_t)length;
-}
-
-static void put_le(uint64_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++) {
-		uint8_t byte = (uint8_t)(value >> 8 * i);
-
-		put(&byte, 1);
-	}
-}
-
-// What was put since `from` is said by a half.
-static void say(unsigned half, uint32_t from)
-{
-	assert_true(said < CONVERSATION_SAID);
-	made.said[said++] = (struct said){
-		.half = (uint8_t)half, .length = room.length - from, .bytes = room.bytes + from};
+	made_begin(name);
 }
 
 static void say_text(unsigned half, const char *text)
 {
-	uint32_t from = room.length;
+	uint32_t from = made.length;
 
-	put(text, strlen(text));
-	say(half, from);
+	made_put(text, strlen(text));
+	made_say(half, from);
 }
 
 struct frame {
@@ -76,16 +35,16 @@ struct frame {
 
 static void put_frame(const struct frame *frame, const char *bytes, uint32_t length)
 {
-	put_le(frame->session, 4);
-	put_le(frame->id, 4);
-	put_le(frame->at, 8);
-	put_le(frame->total, 8);
-	put_le(frame->length, 4);
-	put_le(frame->flags, 4);
-	put_le(7, 4);
-	put_le(0, 4);
-	put_le(0, 8);
-	put(bytes, length);
+	made_put_le(frame->session, 4);
+	made_put_le(frame->id, 4);
+	made_put_le(frame->at, 8);
+	made_put_le(frame->total, 8);
+	made_put_le(frame->length, 4);
+	made_put_le(frame->flags, 4);
+	made_put_le(7, 4);
+	made_put_le(0, 4);
+	made_put_le(0, 8);
+	made_put(bytes, length);
 }
 
 // In a switchboard.
@@ -94,30 +53,30 @@ static void say_frame(unsigned half, struct frame frame, const char *bytes, uint
 	static const char head[] = "MIME-Version: 1.0\r\nContent-Type: application/x-msnmsgrp2p\r\n"
 				   "P2P-Dest: anna@a.example\r\n\r\n";
 	char line[80];
-	uint32_t from = room.length;
+	uint32_t from = made.length;
 	uint32_t n = (uint32_t)sizeof(head) - 1 + 48 + length + 4;
 	int have = snprintf(
 		line, sizeof(line), half ? "MSG bob@b.example Bob %u\r\n" : "MSG 7 D %u\r\n", n);
 
-	put(line, (size_t)have);
-	put(head, sizeof(head) - 1);
+	made_put(line, (size_t)have);
+	made_put(head, sizeof(head) - 1);
 	if (!frame.length)
 		frame.length = length;
 	put_frame(&frame, bytes, length);
-	put_le(2 << 24, 4);
-	say(half, from);
+	made_put_le(2 << 24, 4);
+	made_say(half, from);
 }
 
 // Between two clients.
 static void say_direct(unsigned half, struct frame frame, const char *bytes, uint32_t length)
 {
-	uint32_t from = room.length;
+	uint32_t from = made.length;
 
-	put_le(48 + length, 4);
+	made_put_le(48 + length, 4);
 	if (!frame.length)
 		frame.length = length;
 	put_frame(&frame, bytes, length);
-	say(half, from);
+	made_say(half, from);
 }
 
 static char slp[4096];
@@ -157,8 +116,7 @@ static void say_file(
 
 static void check(const char *expected)
 {
-	made.expected = expected;
-	conversations_check(&content_msn, &made, 1);
+	made_check(&content_msn, expected);
 }
 
 #define OFFERED "file 1 s2c offer elsewhere name=new.txt user=bob@b.example size=21\n"
@@ -357,12 +315,12 @@ static void test_direct(void **unused)
 
 	(void)unused;
 	begin("between two clients");
-	made.said[said++] = (struct said)SAID_ANNOUNCED(label);
+	made_add((struct said)SAID_ANNOUNCED(label));
 	{
-		uint32_t from = room.length;
+		uint32_t from = made.length;
 
-		put("\4\0\0\0foo", 8);
-		say(HALF_C2S, from);
+		made_put("\4\0\0\0foo", 8);
+		made_say(HALF_C2S, from);
 	}
 	say_direct(HALF_C2S, (struct frame){.flags = 0x100}, "", 0);
 	say_direct(HALF_S2C, (struct frame){.flags = 0x100}, "", 0);
@@ -379,19 +337,19 @@ static void test_direct(void **unused)
 		(struct frame){
 			.session = 5, .at = 6, .total = 12, .length = 6, .flags = FILE_FLAGS},
 		"it", 2);
-	room.bytes[made.said[0].length] = 48 + 6;
-	made.said[said++] = (struct said)SAID_GAP(HALF_C2S, 4);
-	made.said[said++] = (struct said)SAID_GAP(HALF_C2S, 4);
+	made.bytes[made.conversation.said[0].length] = 48 + 6;
+	made_add((struct said)SAID_GAP(HALF_C2S, 4));
+	made_add((struct said)SAID_GAP(HALF_C2S, 4));
 	check("file 1 c2s none from=6\n"
 	      "note c2s lost @110\n"
 	      "end 1 TRUNCATED 104+0 it\n");
 	begin("frames that are too long");
 	say_text(HALF_C2S, "\4");
 	{
-		uint32_t from = room.length;
+		uint32_t from = made.length;
 
-		put("\0\0\0foo\0\xff\xff\xff\xff", 11);
-		say(HALF_C2S, from);
+		made_put("\0\0\0foo\0\xff\xff\xff\xff", 11);
+		made_say(HALF_C2S, from);
 	}
 	check("note c2s bad_length @8\n");
 }
