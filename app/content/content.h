@@ -326,6 +326,7 @@ enum content_find {
 struct content_answer {
 	uint64_t from64; // its first byte
 	bool no_body;    // whoever waits for it expects a head alone
+	bool reply;      // it is a line of SMTP
 	bool known;
 };
 

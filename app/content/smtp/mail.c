@@ -63,7 +63,7 @@ static enum content_fed end_mail(const struct smtp_call *to, uint64_t at64)
 	close_mail(to);
 	if (state->mode == SMTP_IN_DATA)
 		while (n--)
-			smtp_await(to, SMTP_OTHER);
+			smtp_await(to, SMTP_MAIL_ENDS);
 	else
 		state->blind |=
 			state->lmtp; // replies are as many as receivers, maybe not known yet

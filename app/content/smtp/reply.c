@@ -120,7 +120,8 @@ static enum content_fed take_line(const struct smtp_call *to)
 	if (state->reply_length < 3 || state->reply_skip || !octets_digit(code[0]) ||
 		!octets_digit(code[1]) || !octets_digit(code[2]))
 		return CONTENT_FED;
-	if (state->reply_length > 3 && code[3] == '-')
+	state->more = state->reply_length > 3 && code[3] == '-';
+	if (state->more)
 		return CONTENT_FED;
 	return take_reply(to, (code[0] - '0') * 100u + (code[1] - '0') * 10u + (code[2] - '0'));
 }

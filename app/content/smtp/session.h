@@ -26,6 +26,7 @@ enum smtp_awaited {
 	SMTP_BDAT,
 	SMTP_BDAT_LAST,
 	SMTP_STARTTLS,
+	SMTP_MAIL_ENDS, // the reply to a mail by DATA
 };
 
 enum smtp_mode {

@@ -166,10 +166,28 @@ static void over(void *of, struct content_turn *turn)
 		smtp_mail_drop(&to);
 }
 
+// The reply to the mail at hand is the server's next one: to its end, to a chunk, or, while it
+// comes, to nothing yet.
+static bool answer(const void *of, unsigned half, struct content_answer *answer)
+{
+	const struct smtp_state *state = of;
+	uint8_t next = state->n_awaited ? state->awaited[state->awaited_at] : SMTP_OTHER;
+	bool comes = state->mode == SMTP_IN_DATA && !state->unsure && !state->n_awaited;
+	bool came = next == SMTP_MAIL_ENDS || next == SMTP_BDAT || next == SMTP_BDAT_LAST;
+
+	*answer = (struct content_answer){.from64 = state->halves[HALF_S2C].at64,
+		.reply = true,
+		.known = half == HALF_C2S && !state->blind && !state->reply_length &&
+			 !state->more && (comes || came)};
+	return answer->known;
+}
+
 const struct content_decoder content_smtp = {
 	.app = "smtp",
+	.rides_http = true, // through a proxy (CONNECT)
 	.state_bytes = sizeof(struct smtp_state),
 	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_CHAT | CONTENT_FINDS_OPAQUE,
 	.feed = feed,
 	.over = over,
+	.answer = answer,
 };

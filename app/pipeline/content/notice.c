@@ -40,8 +40,12 @@ static unsigned escape(char *to, size_t room, const char *text)
 #define HEAD                                                                   \
 	"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html; charset=utf-8\r\n" \
 	"Content-Length: %u\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
-#define WHY_MAX 48  // bytes of the words
-#define ID_MAX  140 // ... of a rule's id, escaped
+// RFC 5321 section 4.5.3.1.5: of a line, its end included.
+#define REPLY     "554 5.7.1 Blocked by the network: %s. Rule: %s\r\n"
+#define REPLY_MAX 512
+#define WHY_MAX   48  // bytes of the words
+#define ID_MAX    140 // ... of a rule's id, escaped
+static_assert(sizeof(REPLY) + WHY_MAX + ID_MAX <= REPLY_MAX, "a line");
 static_assert(sizeof(PAGE_1 PAGE_2 PAGE_3 HEAD) + WHY_MAX + ID_MAX <= CONTENT_NOTICE_BYTES,
 	"one segment");
 #define X(symbol, words) static_assert(sizeof(words) <= WHY_MAX, "one segment");
@@ -72,6 +76,19 @@ unsigned content_notice_page(uint8_t bytes[CONTENT_NOTICE_BYTES], const char *id
 		head_alone ? "" : page);
 
 	return (unsigned)all;
+}
+
+// What is not printable becomes '?', so that it stays one line.
+unsigned content_notice_reply(
+	uint8_t bytes[CONTENT_NOTICE_BYTES], const char *id, enum content_notice_why why)
+{
+	char shown[ID_MAX];
+	unsigned n = 0;
+
+	for (; id[n] && n + 1 < sizeof(shown); n++)
+		shown[n] = id[n] >= 0x20 && id[n] < 0x7f ? id[n] : '?';
+	shown[n] = 0;
+	return (unsigned)snprintf((char *)bytes, CONTENT_NOTICE_BYTES, REPLY, words_of(why), shown);
 }
 
 // Nothing of the server's half has left behind `from64`, and all before it: what lies between was
@@ -123,7 +140,11 @@ bool flow_content_notice(const struct lcore *lcore, uint32_t ref, struct content
 	if (likely(!flow || !flow->notice))
 		return false;
 	notice->from64 = flow->noticed.from64;
-	notice->length = (uint16_t)content_notice_page(
-		notice->bytes, flow->notice_id, flow->notice, flow->noticed.no_body);
+	if (flow->noticed.reply)
+		notice->length = (uint16_t)content_notice_reply(
+			notice->bytes, flow->notice_id, flow->notice);
+	else
+		notice->length = (uint16_t)content_notice_page(
+			notice->bytes, flow->notice_id, flow->notice, flow->noticed.no_body);
 	return true;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page that a client gets instead of an answer of HTTP/1 that a rule with "notice" has refused:
-// 403, with the rule's id and why. It may stand for the answer only where nothing of that has left
-// towards the client, and all before it has; else the connection is reset. The owning lcore only.
+// What a client gets instead of an answer that a rule with "notice" has refused: of HTTP/1 a page,
+// 403, of SMTP a reply, 554, with the rule's id and why. It may stand for the answer only where
+// nothing of that has left towards the client, and all before it has; else the connection is reset.
+// The owning lcore only.
 #ifndef SLUICE_CONTENT_NOTICE_H
 #define SLUICE_CONTENT_NOTICE_H
 
@@ -34,6 +35,9 @@ struct content_notice {
 // Of a flow that is refused: what its client is to be told, instead of what was refused; as things
 // stood when that was. False: nothing, it is reset.
 bool flow_content_notice(const struct lcore *lcore, uint32_t ref, struct content_notice *notice);
+// The reply of SMTP. `id`: any text. Returns its length.
+unsigned content_notice_reply(
+	uint8_t bytes[CONTENT_NOTICE_BYTES], const char *id, enum content_notice_why why);
 // The page itself. `id`: any text. Returns its length.
 unsigned content_notice_page(uint8_t bytes[CONTENT_NOTICE_BYTES], const char *id,
 	enum content_notice_why why, bool head_alone);

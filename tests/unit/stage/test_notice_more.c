@@ -212,6 +212,25 @@ static void markup_of_a_rule_is_text(void **state)
 	assert_non_null(memmem(bytes, n, "&lt;script&gt;&amp;?<", 21));
 }
 
+// RFC 5321 section 4.5.3.1.5
+static void reply_of_mail_is_one_line(void **state)
+{
+	uint8_t bytes[CONTENT_NOTICE_BYTES];
+	char id[POLICY_ID_MAX];
+
+	(void)state;
+	memset(id, '\n', sizeof(id));
+	id[sizeof(id) - 1] = 0;
+	for (unsigned why = CONTENT_NOTICE_TRANSFER; why <= CONTENT_NOTICE_UNSCANNED; why++) {
+		unsigned n = content_notice_reply(bytes, id, why);
+
+		assert_true(n <= 512);
+		assert_memory_equal(bytes, "554 ", 4);
+		assert_memory_equal(bytes + n - 3, "?\r\n", 3);
+		assert_ptr_equal(memchr(bytes, '\n', n), bytes + n - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +241,7 @@ int main(void)
 		cmocka_unit_test(places_end),
 		cmocka_unit_test(tuple_is_used_again),
 		cmocka_unit_test(markup_of_a_rule_is_text),
+		cmocka_unit_test(reply_of_mail_is_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
