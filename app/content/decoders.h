@@ -15,6 +15,7 @@
 	X(ftp_data)         \
 	X(gnutella)         \
 	X(http)             \
+	X(imap)             \
 	X(irc)              \
 	X(nfs)              \
 	X(pop3)             \

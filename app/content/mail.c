@@ -17,7 +17,7 @@ enum content_fed content_mail_put(struct content_mail *mail, struct content_turn
 	enum content_fed fed = mime_feed(mail->mime, turn, about, at64, bytes, length, &n);
 
 	*taken += n;
-	mail->ends64 = at64 + n;
+	mail->ends64 = about->coded ? at64 : at64 + n;
 	mail->more = fed == CONTENT_MORE && n == length;
 	return fed;
 }
