@@ -26,6 +26,7 @@
 	X(smb)              \
 	X(oscar)            \
 	X(smtp)             \
+	X(teamspeak)        \
 	X(tftp)             \
 	X(xmpp)             \
 	X(yahoo)
