@@ -145,6 +145,17 @@ static enum content_fed take_of_hub(const struct adc_line *adc, const uint8_t *c
 	return CONTENT_FED;
 }
 
+void dc_adc_begins(const struct dc_line *line)
+{
+	struct adc_line adc = {.line = line, .rest = http_text_from(line->text, 4)};
+	bool chat = line->state->halves[line->half].open || line->text.bytes[0] == 'C' ||
+		    dc_receiver(line) != DC_ROLE_CLIENT;
+
+	if (chat && line->text.length > 4 && line->text.bytes[4] == ' ' &&
+		!memcmp(line->text.bytes + 1, "MSG", 3) && take_head(&adc))
+		take_message(&adc);
+}
+
 enum content_fed dc_adc_line(const struct dc_line *line)
 {
 	struct adc_line adc = {.line = line, .rest = http_text_from(line->text, 4)};

@@ -10,13 +10,15 @@
 #include "content/http/text.h"
 #include "content/memory.h"
 
+#define ENTITY_BYTES 5 // of the longest one, without its end
+
 static_assert(sizeof(struct dc_state) <= 1024, "a connection that is idle costs little");
 
 static void drop_line(struct dc_half *half, struct content_memory *memory)
 {
 	content_give(memory, half->line);
 	half->line = NULL;
-	half->length = 0;
+	half->length = half->told = 0;
 }
 
 static bool is_adc_kind(uint8_t byte)
@@ -75,31 +77,57 @@ static struct content_text at_most(struct content_text text)
 	return text;
 }
 
+// What a line that goes on may end with: a part of an escape, or of an entity.
+static uint32_t without_escape(struct content_text text, bool escaped)
+{
+	uint32_t n = 0;
+
+	if (!escaped) {
+		for (uint32_t i = 1; i <= ENTITY_BYTES && i <= text.length; i++)
+			if (text.bytes[text.length - i] == '&')
+				return text.length - i;
+		return text.length;
+	}
+	while (n < text.length)
+		n += text.bytes[n] == '\\' ? 2 : 1;
+	return n > text.length ? text.length - 1 : n;
+}
+
 void dc_message(const struct dc_line *line, struct content_text from, struct content_text to,
 	struct content_text text, bool escaped, uint8_t blank)
 {
 	const struct content_sink *sink = line->turn->sink;
-	uint64_t begins64 = line->begins64 + (uint64_t)(text.bytes - line->text.bytes);
+	struct dc_half *half = &line->state->halves[line->half];
+	bool goes_on = line->stage == DC_GOES_ON;
+	uint32_t end = goes_on ? without_escape(text, escaped) : text.length, n;
 	uint8_t bytes[DC_LINE_BYTES];
-	uint32_t n;
 
-	if (!text.length)
+	if (end < half->told) // an end that was a part of it, now that more is here
+		end = half->told;
+	struct content_text part = {text.bytes + half->told, end - half->told};
+	uint64_t begins64 = line->begins64 + (uint64_t)(part.bytes - line->text.bytes);
+
+	if (!part.length && (goes_on || !half->open))
 		return;
-	n = escaped ? dc_unescape(text, bytes) : dc_undo_entities(text, bytes);
+	n = escaped ? dc_unescape(part, bytes) : dc_undo_entities(part, bytes);
 	const struct content_message message = {
 		.half = (uint8_t)line->half,
+		.goes_on = goes_on,
+		.continued = half->open,
 		// a blank in the place of a part of it would end the line there
-		.verbatim = !escaped && n == text.length,
+		.verbatim = !escaped && n == part.length,
 		.blank = blank,
 		.from = at_most(from),
 		.to = at_most(to),
 		.text = {bytes, n},
 		.begins64 = begins64,
-		.ends64 = begins64 + text.length,
+		.ends64 = begins64 + part.length,
 		.unit64 = line->begins64,
 		.unit_ends64 = line->begins64 + line->text.length,
 	};
 
+	half->open = goes_on;
+	half->told = end;
 	sink->message(sink->ctx, &message);
 }
 
@@ -151,15 +179,48 @@ static bool keep(struct dc_half *half, struct content_turn *turn, const uint8_t 
 	return true;
 }
 
-static void leave_line(struct dc_state *state, unsigned side, struct content_turn *turn,
-	struct content_text begins)
+// Of a line that is not whole.
+static void take_beginning(
+	struct dc_state *state, unsigned side, struct content_turn *turn, enum dc_stage stage)
+{
+	struct dc_half *half = &state->halves[side];
+	const struct dc_line line = {.state = state,
+		.turn = turn,
+		.text = {half->line, half->length},
+		.begins64 = half->line64,
+		.half = side,
+		.stage = (uint8_t)stage};
+
+	if (half->skip || !half->length)
+		return;
+	if (state->dialect == DC_NMDC)
+		dc_nmdc_begins(&line);
+	else if (state->dialect == DC_ADC)
+		dc_adc_begins(&line);
+}
+
+// The line at hand has no end: what was told of it has one.
+static void break_line(struct dc_state *state, unsigned side, struct content_turn *turn)
+{
+	if (state->halves[side].open)
+		take_beginning(state, side, turn, DC_BROKEN);
+	drop_line(&state->halves[side], turn->memory);
+}
+
+// Of a line that is too long as much is told as there is room for.
+static bool leave_line(
+	struct dc_state *state, unsigned side, struct content_turn *turn, struct content_text part)
 {
 	struct dc_half *half = &state->halves[side];
 
-	if (state->dialect == DC_ADC || is_of_use(begins))
+	if (!keep(half, turn, part.bytes, DC_LINE_BYTES - half->length))
+		return false;
+	take_beginning(state, side, turn, DC_GOES_ON);
+	if (state->dialect == DC_ADC || is_of_use((struct content_text){half->line, half->length}))
 		turn->sink->note(turn->sink->ctx, CONTENT_NOTE_HEAD_TOO_LONG, side, half->line64);
-	drop_line(half, turn->memory);
+	break_line(state, side, turn);
 	half->skip = true;
+	return true;
 }
 
 static void begin_line(struct dc_half *half, struct content_turn *turn)
@@ -177,11 +238,8 @@ static bool take_part(struct dc_state *state, unsigned side, struct content_turn
 
 	if (half->skip || (ended && !half->length && !too_long))
 		return true;
-	if (too_long) {
-		leave_line(state, side, turn,
-			half->length ? (struct content_text){half->line, half->length} : part);
-		return true;
-	}
+	if (too_long)
+		return leave_line(state, side, turn, part);
 	return !part.length || keep(half, turn, part.bytes, part.length);
 }
 
@@ -203,8 +261,10 @@ static enum content_fed read_line(struct dc_state *state, unsigned side, struct 
 	if (!take_part(state, side, turn, line, n < length))
 		return CONTENT_NO_MEMORY;
 	*taken = n;
-	if (n == length)
+	if (n == length) {
+		take_beginning(state, side, turn, DC_GOES_ON);
 		return CONTENT_FED;
+	}
 	if (half->length)
 		line = (struct content_text){half->line, half->length};
 	if (!half->skip)
@@ -215,6 +275,7 @@ static enum content_fed read_line(struct dc_state *state, unsigned side, struct 
 		return fed;
 	}
 	*taken = n + 1;
+	break_line(state, side, turn);
 	begin_line(half, turn);
 	return CONTENT_FED;
 }
@@ -256,6 +317,7 @@ static enum content_fed lose(void *of, unsigned side, struct content_turn *turn,
 	if (state->halves[!side].role == DC_ROLE_CLIENT && !half->has_gap)
 		turn->sink->note(
 			turn->sink->ctx, CONTENT_NOTE_LOST, side, state->streams[side].at64 + lost);
+	break_line(state, side, turn);
 	begin_line(half, turn);
 	half->mode = DC_LINES;
 	half->skip = half->has_gap = state->has_gap = true;
@@ -266,7 +328,7 @@ static enum content_fed fin(void *of, unsigned side, struct content_turn *turn)
 {
 	struct dc_state *state = of;
 
-	drop_line(&state->halves[side], turn->memory);
+	break_line(state, side, turn);
 	dc_file_end(state, side, turn, CONTENT_END_TRUNCATED, state->streams[side].at64);
 	state->halves[side].mode = DC_LOST;
 	return is_over(state) ? CONTENT_OVER : CONTENT_FED;
@@ -277,6 +339,7 @@ static const struct content_reader reader = {.take = take, .lose = lose, .fin = 
 // A datagram is a line of its own; of which dialect, it says itself.
 static void begin_datagram(struct dc_state *state, unsigned side, struct content_turn *turn)
 {
+	break_line(state, side, turn);
 	begin_line(&state->halves[side], turn);
 	state->halves[side].mode = DC_LINES;
 	state->dialect = DC_UNKNOWN;
@@ -294,7 +357,7 @@ static void begin_joined(struct dc_state *state, unsigned side)
 static void end_all(struct dc_state *state, struct content_turn *turn)
 {
 	for (unsigned side = 0; side < 2; side++) {
-		drop_line(&state->halves[side], turn->memory);
+		break_line(state, side, turn);
 		dc_wish_drop(&state->halves[side], turn->memory);
 		dc_file_end(state, side, turn, CONTENT_END_TRUNCATED, state->streams[side].at64);
 	}

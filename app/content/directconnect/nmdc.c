@@ -38,7 +38,11 @@ static void take_chat(const struct dc_line *line, struct content_text text,
 
 	if (rest.length && rest.bytes[0] == '<') {
 		rest = http_text_from(rest, 1);
-		if (take_until(&rest, '>', &nick)) {
+		bool named = take_until(&rest, '>', &nick);
+
+		if (!named && line->stage == DC_GOES_ON)
+			return; // where the text begins is not known
+		if (named) {
 			if (rest.length && rest.bytes[0] == ' ')
 				rest = http_text_from(rest, 1);
 			text = rest;
@@ -276,6 +280,19 @@ static bool may_be_chat(const struct dc_line *line)
 	if (dc_receiver(line) == DC_ROLE_UNKNOWN && state->has_gap)
 		return state->halves[line->half].role == DC_ROLE_HUB;
 	return dc_receiver(line) != DC_ROLE_CLIENT;
+}
+
+void dc_nmdc_begins(const struct dc_line *line)
+{
+	struct content_text text = line->text, rest, none = {NULL, 0};
+
+	if (text.bytes[0] == '$' && is_command(text, "$To:", &rest))
+		take_private(line, rest);
+	else if (text.bytes[0] == '$' && is_command(text, "$MCTo:", &rest))
+		take_private_main(line, rest);
+	else if (text.bytes[0] != '$' &&
+		 (line->state->halves[line->half].open || may_be_chat(line)))
+		take_chat(line, text, none, none);
 }
 
 enum content_fed dc_nmdc_line(const struct dc_line *line)

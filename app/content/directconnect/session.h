@@ -57,6 +57,8 @@ struct dc_half {
 	uint8_t *line; // as much as is here of a line that goes on; NULL: nothing
 	uint64_t line64;
 	uint32_t length;
+	uint32_t told;        // bytes of its text that were told
+	bool open;            // ... of a message that goes on
 	uint8_t mode;         // enum dc_mode
 	uint8_t role;         // enum dc_role
 	bool skip;            // up to the end of a line that has a gap, or is too long
@@ -84,7 +86,14 @@ struct dc_state {
 	bool over;
 };
 
-// A line that has ended, without its end.
+// How much of a line is here.
+enum dc_stage {
+	DC_WHOLE,
+	DC_GOES_ON, // its beginning: only what people write is read
+	DC_BROKEN,  // ... and no more comes
+};
+
+// A line without its end.
 struct dc_line {
 	struct dc_state *state;
 	struct content_turn *turn;
@@ -92,11 +101,15 @@ struct dc_line {
 	uint64_t begins64; // of it, in the half
 	uint64_t next64;   // behind its end
 	unsigned half;
+	uint8_t stage; // enum dc_stage
 };
 
 // CONTENT_FED, or CONTENT_NO_MEMORY: nothing of it was reported, and it can be read again.
 enum content_fed dc_nmdc_line(const struct dc_line *line);
 enum content_fed dc_adc_line(const struct dc_line *line);
+// What people write, of a line that is not whole.
+void dc_nmdc_begins(const struct dc_line *line);
+void dc_adc_begins(const struct dc_line *line);
 
 static inline void dc_note(const struct dc_line *line, enum content_note note)
 {
@@ -117,7 +130,7 @@ static inline void dc_says(const struct dc_line *line, enum dc_role role)
 		*said = (uint8_t)role;
 }
 
-// A message: `text` lies in the line.
+// A message: `text` lies in the line. Of one that goes on what was told is not told again.
 void dc_message(const struct dc_line *line, struct content_text from, struct content_text to,
 	struct content_text text, bool escaped, uint8_t blank);
 

@@ -92,7 +92,21 @@ static const struct conversation hubs[] = {
 		{SAID_S(LOCK "$HubName lab|"), SAID_C("$ValidateNick a|<a> h"),
 			SAID_GAP(HALF_C2S, 9), SAID_C("i|<a> you|"), SAID_FIN(HALF_C2S),
 			SAID_FIN(HALF_S2C)},
+		"message c2s from=a 20+1 of 16+5 text=h\n"
 		"message c2s from=a 36+3 of 32+7 text=you\n"},
+	{"lines that go on: a nick, an escape, an entity, and what breaks off",
+		{SAID_S(LOCK "$HubName lab|"), SAID_C("$ValidateNick a|<a> x &amp; y|<a> &am"),
+			SAID_FIN(HALF_C2S), SAID_S("<bob> it goes|$To: a From: bob $<bob> no e"),
+			SAID_GAP(HALF_S2C, 3), SAID_S("|<bo"), SAID_FIN(HALF_S2C)},
+		"message c2s from=a 20+9 of 16+13 text=x & y\n"
+		"message s2c from=bob 79+7 of 73+13 text=it goes\n"
+		"message s2c from=bob to=a 111+4 of 87+28 text=no e\n"},
+	{"... of ADC",
+		{SAID_C("HSUP ADBASE\n"),
+			SAID_S("ISUP ADBASE\nBMSG AAAB a\\sb\\\\ ME1\nBMSG AAAB c\\"),
+			SAID_GAP(HALF_S2C, 3), SAID_S("\nBINF AAAB NIx\nBMSG AAAB")},
+		"message s2c from=AAAB 22+6 of 12+20 blank=0a text=a b\\5c\n"
+		"message s2c from=AAAB 43+2 of 33+12 blank=0a text=c\\5c\n"},
 	{"joined",
 		{SAID_MIDSTREAM(HALF_S2C, "o|<bob> no|$Hello x|<bob> hi|"),
 			SAID_MIDSTREAM(HALF_C2S, "lo|<a> no|$MyINFO $ALL a|<a> hi|")},
@@ -294,6 +308,7 @@ static void test_long_line(void **state)
 			SAID_C("|<a> hi|$MyINFO "), SAID_BYTES(HALF_C2S, 0, sizeof(line), line),
 			SAID_C("|<a> you|")},
 		"note c2s head_too_long @16\n"
+		"message c2s from=a 20+8188 of 16+8192 text=(8188)..xxxxxxxx\n"
 		"message c2s from=a 24601+2 of 24597+6 text=hi\n"
 		"message c2s from=a 49193+3 of 49189+7 text=you\n"};
 
