@@ -27,6 +27,7 @@
 	X(oscar)            \
 	X(smtp)             \
 	X(teamspeak)        \
+	X(soulseek)         \
 	X(tftp)             \
 	X(xmpp)             \
 	X(yahoo)

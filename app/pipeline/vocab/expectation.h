@@ -23,7 +23,8 @@
 	X(MSNFTP, "msnftp")               /* MSN: the older way */                         \
 	X(MSN_DIRECT, "msn-direct")       /* MSN: the bridge TCPv1 */                      \
 	X(OFT, "oft")                     /* OSCAR: files between clients */               \
-	X(GNUTELLA_PUSH, "gnutella-push") /* PUSH, answered by GIV */
+	X(GNUTELLA_PUSH, "gnutella-push") /* PUSH, answered by GIV */                      \
+	X(SOULSEEK_FILE, "soulseek-file") /* a transfer that is offered */
 
 enum expected_as {
 #define X(symbol, word) EXPECTED_##symbol,
