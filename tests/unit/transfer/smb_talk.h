@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "unit/content/binary_talk.h"
+#include "unit/transfer/binary_talk.h"
 
 enum {
 	NEGOTIATE = 0,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "content/decoders.h"
-#include "unit/content/smb_talk.h"
+#include "unit/transfer/smb_talk.h"
 
 static void hold(const char *expected)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "content/decoders.h"
-#include "unit/content/nfs_talk.h"
+#include "unit/transfer/nfs_talk.h"
 
 static void hold(const char *expected)
 {

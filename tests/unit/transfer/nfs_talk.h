@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "unit/content/binary_talk.h"
+#include "unit/transfer/binary_talk.h"
 
 static uint32_t record_at; // in the arena
 static uint32_t fragment;  // bytes of one; 0: the record is one
