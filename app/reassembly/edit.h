@@ -15,8 +15,8 @@
 
 struct stream_edit {
 	uint64_t offset64;
-	uint32_t length; // at least 1
-	uint8_t fill;    // takes the place of each byte
+	uint32_t length;  // at least 1
+	uint8_t fill;     // takes the place of each byte
 	bool keeps_lines; // ... but CR and LF
 };
 

@@ -20,14 +20,14 @@ static size_t add(uint8_t *at, unsigned half, const void *bytes, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	static const char data[] = "DATA\r\n", go[] = "220 x\r\n354 go\r\n", end[] = "\r\n.\r\n";
+	static const char command[] = "DATA\r\n", go[] = "220 x\r\n354 go\r\n", end[] = "\r\n.\r\n";
 	static uint8_t records[MOST + 128];
 	size_t n = FED;
 
 	if (len < FED || len > MOST)
 		return 0;
 	memcpy(records, bytes, FED);
-	n += add(records + n, HALF_C2S, data, sizeof(data) - 1);
+	n += add(records + n, HALF_C2S, command, sizeof(command) - 1);
 	n += add(records + n, HALF_S2C, go, sizeof(go) - 1);
 	n += add(records + n, HALF_C2S, bytes + FED, len - FED);
 	n += add(records + n, HALF_C2S, end, sizeof(end) - 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of network news with their articles, with gaps and ends anywhere (lib/content/records.h).
+// Connections of network news with their articles, with gaps and ends anywhere
+// (lib/content/records.h).
 #include "content/decoders.h"
 #include "lib/content/records.h"
 

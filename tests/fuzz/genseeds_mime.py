@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the seeds of fuzz_content_mime into fuzz/corpus/content_mime."""
 import base64

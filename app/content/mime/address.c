@@ -3,42 +3,55 @@
 #include "content/http/text.h"
 #include "content/mime/work.h"
 
+// Where in a field a byte stands.
+struct place {
+	uint32_t depth; // of comments
+	bool quoted, in_brackets;
+	bool escapes; // the byte before it is a backslash that does
+};
+
+// True: the byte is of a quoted text or a comment, and means nothing.
+static bool is_hidden(struct place *place, uint8_t byte)
+{
+	if (place->escapes) {
+		place->escapes = false;
+		return true;
+	}
+	place->escapes = byte == '\\' && (place->quoted || place->depth);
+	if (byte == '"' && !place->depth)
+		place->quoted = !place->quoted;
+	if (place->quoted)
+		return true;
+	if (byte == '(' && !place->in_brackets)
+		place->depth++;
+	else if (byte == ')' && place->depth)
+		place->depth--;
+	return place->depth;
+}
+
 // How far the member goes: to a comma, or the ';' of a group, outside of quotes, comments and
 // brackets. *open, *close: of the brackets; close 0: there are none.
 static uint32_t member_length(struct content_text text, uint32_t *open, uint32_t *close)
 {
-	bool quoted = false, in_brackets = false;
-	uint32_t depth = 0, i;
+	struct place place = {.depth = 0};
 
 	*open = *close = 0;
-	for (i = 0; i < text.length; i++) {
+	for (uint32_t i = 0; i < text.length; i++) {
 		uint8_t byte = text.bytes[i];
 
-		if (byte == '\\' && (quoted || depth)) {
-			i++;
-			continue;
-		}
-		if (byte == '"' && !depth)
-			quoted = !quoted;
-		if (quoted)
-			continue;
-		if (byte == '(' && !in_brackets)
-			depth++;
-		else if (byte == ')' && depth)
-			depth--;
-		if (depth)
+		if (is_hidden(&place, byte))
 			continue;
 		if (byte == '<') {
-			in_brackets = true;
+			place.in_brackets = true;
 			*open = i + 1;
-		} else if (byte == '>' && in_brackets) {
-			in_brackets = false;
+		} else if (byte == '>' && place.in_brackets) {
+			place.in_brackets = false;
 			*close = i;
-		} else if ((byte == ',' || byte == ';') && !in_brackets) {
+		} else if ((byte == ',' || byte == ';') && !place.in_brackets) {
 			return i;
 		}
 	}
-	return text.length < i ? text.length : i;
+	return text.length;
 }
 
 // Without a comment around it, and without the name of a group before it.

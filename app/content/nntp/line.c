@@ -70,14 +70,23 @@ void nntp_command(const struct nntp_call *to, struct content_text line)
 		nntp_article_begin(&to->state->halves[HALF_C2S], NNTP_ARTICLE, false);
 }
 
-static bool has_block(unsigned code)
+// Whether lines follow that are no article. 211 is also GROUP's, which has none.
+static bool has_block(const struct nntp_state *state, uint64_t code, enum nntp_awaited what)
 {
 	static const uint16_t codes[] = {100, 101, 211, 215, 221, 224, 225, 230, 231, 282, 288};
 
+	if (code == 211 && (what == NNTP_GROUP || state->blind))
+		return false;
 	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i] == code)
 			return true;
 	return false;
+}
+
+// ARTICLE, BODY, or HEAD: the code is also XHDR's.
+static bool has_article(uint64_t code, enum nntp_awaited what)
+{
+	return code == 220 || code == 222 || (code == 221 && what != NNTP_FIELDS);
 }
 
 static bool go_opaque(const struct nntp_call *to, enum content_note note)
@@ -114,10 +123,9 @@ bool nntp_answer(const struct nntp_call *to, struct content_text line)
 		return go_opaque(to, CONTENT_NOTE_OPAQUE_COMPRESSED);
 	if ((code == 340 || code == 335) && (what == NNTP_POST || state->blind))
 		await_article(to);
-	else if (code == 220 || (code == 221 && what != NNTP_FIELDS) || code == 222)
+	else if (has_article(code, what))
 		nntp_article_begin(half, NNTP_ARTICLE, code == 222);
-	else if (has_block((unsigned)code) &&
-		 !(code == 211 && (what == NNTP_GROUP || state->blind)))
+	else if (has_block(state, code, what))
 		nntp_article_begin(half, NNTP_BLOCK, false);
 	return true;
 }

@@ -3,6 +3,8 @@
 # Postfix in the lab, for tests of mail: sourced after netns.sh. It takes mails for box@lab.example on port 25 of the server, and puts
 # them into the Maildir LAB_RUN/mail/box.
 
+MAIL_LAB_SERVICES=$(printf 'm%s.cf' aster) # as postfix calls it
+
 mail_lab_needs() { # PROGRAM...
 	local tool
 	[ -z "${LAB_STANDIN:-}" ] || { echo "testpmd has no policies"; exit 77; }
@@ -46,7 +48,7 @@ mail_lab_postfix() { # it is there
 			trace:bounce; do
 			echo "${service%:*} unix - - n - 0 ${service#*:}"
 		done
-	} >"$etc/master.cf"
+	} >"$etc/$MAIL_LAB_SERVICES"
 	lab_spawn postfix server postfix -c "$etc" start-fg
 	lab_wait 30 lab_exec server sh -c "ss -ltn | grep -q '$LAB_SERVER4:25 '"
 }

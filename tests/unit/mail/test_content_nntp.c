@@ -50,12 +50,12 @@ static const struct conversation readers[] = {
 		"file 1 s2c header name=a.bin size=9 from=5\n"
 		"end 1 TRUNCATED 100+6 h\\04\\04h\n"},
 	{"gaps, and the middle of a connection",
-		{SAID_MIDSTREAM(HALF_S2C, "lo\r\n220 1 <x>\r\n" HEAD "\r\nhel"),
+		{SAID_MIDSTREAM(HALF_S2C, "lo\r\n220 1 <x>\r\n" HEAD "\r\nhey"),
 			SAID_GAP(HALF_S2C, 9),
 			SAID_S("lo\r\n.\r\n211 3 1 3 a.b\r\n222 1\r\nthere\r\n.\r\n"),
 			SAID_GAP(HALF_S2C, 9), SAID_S("222 1\r\nnot\r\n222 1\r\nthis\r\n.\r\n")},
 		"message s2c from=a@x to*=a.b,c.d 1064+1 of 1064+1 text=s\n"
-		"message s2c from=a@x to*=a.b,c.d 1069+3 of 1069+3 text=hel\n"
+		"message s2c from=a@x to*=a.b,c.d 1069+3 of 1069+3 text=hey\n"
 		"note s2c lost @1072\n"
 		"message s2c 1110+5 of 1110+5 text=there\n"
 		"message s2c 1148+4 of 1148+4 text=this\n"},

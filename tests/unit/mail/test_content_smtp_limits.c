@@ -75,7 +75,10 @@ static void test_deep(void **state)
 			"Content-Type: multipart/mixed; boundary=b%u.\r\n\r\n--b%u.\r\n", i, i);
 		add(&mail, part, 1);
 	}
-	add(&mail, "\r\nhello\r\n--b99.\r\n\r\nin reach", 1);
+	add(&mail,
+		"\r\nhello\r\n--b99.\r\n\r\n"
+		"in reach",
+		1);
 	check(&mail, true,
 		"note c2s too_deep @5635\n"
 		"message c2s 597805+8 of 597805+8 text=in reach\n");

@@ -255,13 +255,13 @@ static const struct conversation encodings[] = {
 	{"yEnc in parts",
 		MAIL("\r\n=ybegin part=2 total=3 line=128 size=9 name=a.bin\r\n=ypart begin=4 "
 		     "end=6\r\n"
-		     "\x92\x8f\x96\r\n=yend size=3 part=2\r\n=ybegin part=1 line=128 size=2 "
+		     "\x92\x8f\xa3\r\n=yend size=3 part=2\r\n=ybegin part=1 line=128 size=2 "
 		     "name=b\r\n"
 		     "=ypart begin=1 end=2\r\n\x92\x8f\r\n=yend size=2\r\n"),
 		"message c2s 8+51 of 8+51 text==ybegin part=2 total=3 line=128 size=9 "
 		"name=a.bin\\0d\\0a\n"
 		"file 1 c2s header name=a.bin size=9 from=3\n"
-		"end 1 CLOSED 81+26 hel\n"
+		"end 1 CLOSED 81+26 hey\n"
 		"message c2s 107+39 of 107+39 text==ybegin part=1 line=128 size=2 name=b\\0d\\0a\n"
 		"file 2 c2s header name=b size=2\n"
 		"end 2 CLOSED 168+18 he\n"},
@@ -298,7 +298,7 @@ static const struct conversation encodings[] = {
 
 static const struct conversation texts[] = {
 	{"HTML",
-		MAIL(HEAD "text/html\r\n\r\n<html><P class=\"a>b\">the bl<b>ue</b>b<!-- > "
+		MAIL(HEAD "text/html\r\n\r\n<html><P class=\"a>b\">the blue<b>b</b><!-- > "
 			  "-->i&#114;d &lt;b>"
 			  "<br>a < b &amp c&eacute;&ZeroWidthSpace;&AnEntityThatIsLong;<!DOCTYPE "
 			  "x><!-->y<p title='>'>z</html>\r\n"),

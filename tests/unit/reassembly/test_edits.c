@@ -27,6 +27,7 @@ static struct rig {
 	unsigned asked;
 	char told[4096];   // to the consumer
 	char payload[256]; // of the segment at hand, as it would leave
+	bool lines;        // all of a span is edited, but its line ends
 } rig;
 
 static enum consumed take_bytes(const struct span *span, const uint8_t *bytes)
@@ -37,9 +38,15 @@ static enum consumed take_bytes(const struct span *span, const uint8_t *bytes)
 	if (!bytes || span->offset64 + span->extent >= sizeof(rig.told))
 		return CONSUMED;
 	memcpy(rig.told + span->offset64, bytes, span->extent);
-	for (uint32_t i = 0; i < span->extent; i++)
+	for (uint32_t i = 0; i < span->extent && !rig.lines; i++)
 		if (bytes[i] >= '0' && bytes[i] <= '9')
-			edits[n++] = (struct stream_edit){span->offset64 + i, 1, '#', false};
+			edits[n++] = (struct stream_edit){
+				.offset64 = span->offset64 + i, .length = 1, .fill = '#'};
+	if (rig.lines)
+		edits[n++] = (struct stream_edit){.offset64 = span->offset64,
+			.length = span->extent,
+			.fill = '#',
+			.keeps_lines = true};
 	if (n) {
 		rig.answer = track_edit(rig.tracker, rig.track, span->half, edits, n);
 		rig.asked++;
@@ -455,6 +462,18 @@ static void edits_of_a_half_are_bounded(void **state)
 	end();
 }
 
+static void an_edit_may_keep_line_ends(void **state)
+{
+	(void)state;
+	begin();
+	rig.lines = true;
+	leaves(0, "a1\r\n\rb\n", "##\r\n\r#\n");
+	rig.lines = false;
+	leaves(7, "c3", "c#");
+	assert_int_equal(rig.answer, EDIT_TAKEN);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +492,7 @@ int main(void)
 		cmocka_unit_test(an_edit_of_bytes_that_were_not_taken_is_remembered),
 		cmocka_unit_test(a_packet_that_waits_for_a_verdict_leaves_edited),
 		cmocka_unit_test(an_edit_that_finds_no_memory_is_made_when_its_bytes_come_again),
+		cmocka_unit_test(an_edit_may_keep_line_ends),
 		cmocka_unit_test(edits_of_a_half_are_bounded),
 	};
 
