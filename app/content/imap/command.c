@@ -25,12 +25,19 @@ static uint8_t verb_of(struct content_text word)
 		const char *word;
 		uint8_t verb;
 	} verbs[] = {{"append", IMAP_APPEND}, {"compress", IMAP_COMPRESS}, {"login", IMAP_LOGIN},
-		{"starttls", IMAP_STARTTLS}};
+		{"select", IMAP_SELECT}, {"examine", IMAP_SELECT}, {"starttls", IMAP_STARTTLS}};
 
 	for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (http_is(word, verbs[i].word))
 			return verbs[i].verb;
 	return IMAP_OTHER;
+}
+
+static void take_verb(struct imap_state *state, struct content_text word)
+{
+	state->verb = verb_of(word);
+	if (state->verb == IMAP_SELECT)
+		imap_forget(state);
 }
 
 // "]<0.20480>"
@@ -65,7 +72,7 @@ void imap_take_command(struct imap_input *in, bool ended)
 	if (!place)
 		keep_tag(state, word);
 	else if (place == 1)
-		state->verb = verb_of(word);
+		take_verb(state, word);
 	else if (place == 2 && state->verb == IMAP_LOGIN)
 		take_user(state, word);
 	else if (place > 2 && state->verb == IMAP_APPEND && http_is(word, "catenate"))

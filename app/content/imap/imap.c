@@ -49,7 +49,10 @@ static void end_all(struct imap_state *state, struct content_turn *turn)
 		half->piece = NULL;
 	}
 	content_give(turn->memory, state->head);
-	state->head = NULL;
+	content_give(turn->memory, state->made);
+	content_give(turn->memory, state->structures.bytes);
+	state->head = state->made = NULL;
+	state->structures = (struct imap_structures){0};
 	state->over = true;
 }
 
@@ -71,6 +74,13 @@ void imap_begin_mail(struct imap_input *in, struct imap_mail how)
 		content_mail_end(&half->mail, half->mail.ends64, false);
 	half->opens = true;
 	half->next = how;
+}
+
+void imap_forget(struct imap_state *state)
+{
+	state->kept.number = state->open.number = 0;
+	state->structures.length = 0;
+	state->structures.comes = false;
 }
 
 // ---- lines ----
@@ -214,6 +224,8 @@ static enum content_fed take_value(
 			&half->mail, in->turn, &about, mail_at(in, half), bytes, n, taken);
 	if (half->value == IMAP_VALUE_HEAD)
 		fed = keep_head(in, bytes, n);
+	if (half->value == IMAP_VALUE_STRUCTURE && in->state->structures.comes)
+		imap_structure_add(&in->state->structures, bytes, n);
 	if (fed == CONTENT_FED)
 		*taken = n;
 	return fed;
@@ -269,6 +281,22 @@ static enum content_fed take_quoted(struct imap_input *in, struct imap_line *lin
 
 // ---- what is owed before the next byte ----
 
+// The head of a part, as the structure of its message says it. False: no memory.
+static bool make_head(struct imap_input *in, struct imap_mail *how)
+{
+	struct imap_state *state = in->state;
+	struct content_text path = {state->open.bytes, state->open.length};
+
+	if (!state->made)
+		state->made = content_take(in->turn->memory, IMAP_MADE_BYTES);
+	if (!state->made)
+		return false;
+	how->prefix.bytes = state->made;
+	how->prefix.length =
+		imap_structure_head(&state->structures, state->open.number, path, state->made);
+	return true;
+}
+
 static enum content_fed settle_mail(struct imap_input *in)
 {
 	struct imap_half *half = &in->state->halves[in->side];
@@ -279,6 +307,8 @@ static enum content_fed settle_mail(struct imap_input *in)
 	if (fed != CONTENT_FED)
 		return fed;
 	if (half->opens) {
+		if (half->next.made && !make_head(in, &half->next))
+			return CONTENT_NO_MEMORY;
 		half->how = half->next;
 		half->coded = in->coded || half->how.prefix.length || half->how.quoted;
 		about = about_of(in->state, in->side);
@@ -300,8 +330,14 @@ static enum content_fed settle_mail(struct imap_input *in)
 static enum content_fed settle(struct imap_input *in)
 {
 	struct imap_line *line = &in->state->halves[in->side].line;
+	struct imap_structures *structures = &in->state->structures;
 	enum content_fed fed = settle_mail(in);
 
+	if (in->state->fetch.structure && !structures->bytes) {
+		structures->bytes = content_take(in->turn->memory, IMAP_STRUCTURES_BYTES);
+		if (!structures->bytes)
+			return CONTENT_NO_MEMORY;
+	}
 	if (fed != CONTENT_FED || !line->in_literal || line->literal)
 		return fed;
 	line->in_literal = false;

@@ -80,7 +80,7 @@ static void take_third(struct imap_state *state, struct content_text word)
 	state->response = http_is(word, "fetch") ? IMAP_FETCH : IMAP_SKIPPED;
 	state->fetch = (struct imap_fetch){0};
 	if (http_is(word, "expunge")) // numbers above it are others' now
-		state->kept.number = state->open.number = 0;
+		imap_forget(state);
 }
 
 static void take_end(struct imap_input *in)
@@ -96,6 +96,9 @@ static void take_end(struct imap_input *in)
 			state->halves[side].compresses = !state->halves[side].coding;
 	if (state->answers)
 		state->awaited = IMAP_OTHER;
+	if (state->structures.comes)
+		imap_structure_end(&state->structures);
+	state->fetch.structure = false;
 	state->response = IMAP_SKIPPED;
 }
 
@@ -121,6 +124,13 @@ static void add(struct imap_fetch *fetch, uint8_t byte)
 		fetch->name[fetch->n_name++] = byte;
 }
 
+static bool is_structure(const struct imap_fetch *fetch)
+{
+	struct content_text name = {fetch->name, fetch->n_name};
+
+	return http_is(name, "bodystructure") || http_is(name, "body");
+}
+
 static void take_blank(struct imap_fetch *fetch)
 {
 	bool begins = !fetch->in_value && fetch->n_name;
@@ -130,17 +140,30 @@ static void take_blank(struct imap_fetch *fetch)
 	if (!begins)
 		fetch->n_name = 0;
 	fetch->in_value = begins;
+	fetch->structure = begins && is_structure(fetch);
+}
+
+static void end_structure(struct imap_state *state)
+{
+	if (state->structures.comes)
+		imap_structure_end(&state->structures);
+	state->fetch.structure = false;
 }
 
 static void take_parenthesis(struct imap_state *state, bool opens)
 {
 	struct imap_fetch *fetch = &state->fetch;
 
+	if (opens && fetch->depth == 1 && fetch->structure && state->number)
+		imap_structure_begin(&state->structures, state->number);
 	if (opens && fetch->depth < UINT8_MAX)
 		fetch->depth++;
 	else if (!opens && fetch->depth)
 		fetch->depth--;
+	if (state->structures.comes)
+		imap_structure_add(&state->structures, (const uint8_t *)(opens ? "(" : ")"), 1);
 	if (fetch->depth <= 1) {
+		end_structure(state);
 		fetch->n_name = 0;
 		fetch->in_value = false;
 	}
@@ -153,7 +176,13 @@ bool imap_take_response(struct imap_input *in, uint8_t byte)
 	struct imap_state *state = in->state;
 	struct imap_fetch *fetch = &state->fetch;
 
-	if (state->response != IMAP_FETCH || state->halves[HALF_S2C].line.in_quotes)
+	bool in_quotes = state->halves[HALF_S2C].line.in_quotes;
+
+	if (state->response != IMAP_FETCH)
+		return false;
+	if (state->structures.comes && byte != '\r' && (in_quotes || !strchr("()", byte) || !byte))
+		imap_structure_add(&state->structures, &byte, 1);
+	if (in_quotes)
 		return false;
 	if (fetch->in_brackets) {
 		add(fetch, byte);
@@ -296,7 +325,9 @@ static enum imap_value begin_mail(struct imap_input *in, const struct item *item
 	}
 	if (!item->whole && !(item->path.length && item->what.length))
 		how.prefix = prefix_of(state, item);
-	how.headless = !item->whole && !how.prefix.length;
+	how.made = !item->whole && !how.prefix.length && !item->what.length &&
+		   imap_structure_head(&state->structures, state->number, item->path, NULL);
+	how.headless = !item->whole && !how.prefix.length && !how.made;
 	// how it is encoded, or what came before, is not known
 	if (item->origin || how.headless)
 		imap_note(in, CONTENT_NOTE_CODING_UNKNOWN);
@@ -312,6 +343,8 @@ enum imap_value imap_response_literal(struct imap_input *in, uint64_t size)
 	const struct imap_fetch *fetch = &state->fetch;
 	struct item item;
 
+	if (state->structures.comes)
+		return IMAP_VALUE_STRUCTURE;
 	if (state->response != IMAP_FETCH || fetch->depth != 1 || !fetch->in_value ||
 		!read_item((struct content_text){fetch->name, fetch->n_name}, &item))
 		return IMAP_VALUE_SKIP;

@@ -6,6 +6,7 @@
 
 #include "content/coding.h"
 #include "content/content.h"
+#include "content/imap/structure.h"
 #include "content/mail.h"
 #include "content/stream.h"
 
@@ -43,6 +44,7 @@ enum imap_verb {
 	IMAP_APPEND,
 	IMAP_COMPRESS,
 	IMAP_LOGIN,
+	IMAP_SELECT, // numbers are those of another mailbox behind it
 	IMAP_STARTTLS,
 };
 
@@ -60,6 +62,7 @@ enum imap_value {
 	IMAP_VALUE_SKIP,
 	IMAP_VALUE_MAIL,
 	IMAP_VALUE_HEAD, // kept, for what comes without it
+	IMAP_VALUE_STRUCTURE,
 };
 
 // A section of a message: "", "TEXT", "2.1".
@@ -78,6 +81,7 @@ struct imap_asked {
 struct imap_mail {
 	struct content_text prefix; // that is read before it
 	bool headless;
+	bool made;   // ... the prefix, of the structure
 	bool quoted; // with escapes between its bytes
 };
 
@@ -104,7 +108,8 @@ struct imap_half {
 struct imap_fetch {
 	uint8_t depth;
 	bool in_brackets, in_value;
-	bool ends; // the mail ends with the value
+	bool ends;      // the mail ends with the value
+	bool structure; // the item is one
 	uint8_t n_name;
 	uint8_t name[IMAP_WORD_BYTES];
 };
@@ -120,6 +125,8 @@ struct imap_state {
 	uint64_t next;            // octet of it that comes next
 	struct imap_section kept; // whose head is `head`
 	uint8_t *head;            // NULL: none
+	uint8_t *made;            // a head of IMAP_MADE_BYTES; NULL: none was needed yet
+	struct imap_structures structures;
 	uint32_t head_length;
 	bool head_whole;
 	uint8_t n_asked;
@@ -155,6 +162,9 @@ static inline uint64_t imap_at(const struct imap_input *in)
 void imap_note(struct imap_input *in, enum content_note note);
 // A mail begins on that half, in the place of one that is open.
 void imap_begin_mail(struct imap_input *in, struct imap_mail how);
+
+// Nothing is known of messages any more.
+void imap_forget(struct imap_state *state);
 
 // ---- what the client says (command.c) ----
 // A word has ended; `ended`: so has the line.

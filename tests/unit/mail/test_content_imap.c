@@ -107,6 +107,63 @@ static const struct conversation parts[] = {
 		"end 1 CLOSED 80+0 MZ\\00\\01\n"},
 };
 
+#define TEXT_PART "(\"text\" \"plain\" (\"charset\" \"utf-8\") NIL NIL \"7bit\" 7 1 NIL NIL NIL)"
+#define FILE_PART                                                                             \
+	"(\"image\" \"png\" (\"name\" \"a(.png\") NIL NIL \"base64\" 12 NIL (\"attachment\" " \
+	"(\"filename\" {5}\r\na.png)) NIL)"
+#define FORWARDED                                                                                 \
+	"(\"message\" \"rfc822\" NIL NIL NIL \"7bit\" 99 (\"d\" \"(\" NIL) (" TEXT_PART FILE_PART \
+	" \"mixed\") 9 NIL NIL)"
+
+static const struct conversation structures[] = {
+	{"parts as the structure says",
+		{HELLO, LOGIN, SAID_C("2 FETCH 1 BODYSTRUCTURE\r\n"),
+			SAID_S("* 1 FETCH (BODYSTRUCTURE (" TEXT_PART FILE_PART
+			       " \"mixed\" (\"boundary\" \"b\")) UID 7)\r\n2 OK\r\n"),
+			SAID_C("3 FETCH 1 (BODY[1] BODY[2])\r\n"),
+			SAID_S("* 1 FETCH (BODY[1] {7}\r\nhello\r\n BODY[2] "
+			       "{12}\r\niVBORw0KGgo=)\r\n3 OK\r\n"),
+			SAID_S("* 1 FETCH (BODY[3] {4}\r\nmore BODY[2.1] {4}\r\nmore)\r\n")},
+		"message s2c to=bob 311+0 of 311+0 blank=00 text=hello\n"
+		"file 1 s2c header name=a(.png or=a.png type=image/png\n"
+		"end 1 CLOSED 333+0 \\89PNG\\0d\\0a\\1a\\0a\n"
+		"note s2c coding_unknown @378\n"
+		"message s2c to=bob 378+4 of 378+4 text=more\n"
+		"file 2 s2c header name=a(.png or=a.png type=image/png\n"
+		"end 2 CLOSED 398+0 \\9a\\8a\\de\n"},
+	{"a mail that is one part, and one within another",
+		{HELLO, LOGIN,
+			SAID_S("* 1 FETCH (BODY " FILE_PART
+			       ")\r\n* 2 FETCH (BODYSTRUCTURE (" TEXT_PART FORWARDED
+			       " \"mixed\"))\r\n"),
+			SAID_S("* 2 FETCH (BODY[2.2] {12}\r\niVBORw0KGgo=)\r\n* 1 FETCH (BODY[1] "
+			       "{12}\r\niVBORw0KGgo=)\r\n")},
+		"file 1 s2c header name=a(.png or=a.png type=image/png\n"
+		"end 1 CLOSED 548+0 \\89PNG\\0d\\0a\\1a\\0a\n"
+		"file 2 s2c header name=a(.png or=a.png type=image/png\n"
+		"end 2 CLOSED 588+0 \\89PNG\\0d\\0a\\1a\\0a\n"},
+	{"another mailbox",
+		{HELLO, LOGIN, SAID_S("* 1 FETCH (BODYSTRUCTURE " FILE_PART ")\r\n"),
+			SAID_C("2 SELECT b\r\n"),
+			SAID_S("2 OK\r\n* 1 FETCH (BODY[1] {5}\r\nhello)\r\n")},
+		"note s2c coding_unknown @211\n"
+		"message s2c to=bob 211+5 of 211+5 text=hello\n"},
+	{"structures that are none",
+		{HELLO, LOGIN,
+			SAID_S("* 1 FETCH (BODYSTRUCTURE (((\"a\" \"b\r\n* 2 FETCH (BODYSTRUCTURE "
+			       "(\"a\" {99}\r\n\"b\")) X)\r\n* 3 FETCH (BODY ())\r\n"),
+			SAID_S("                                                                "
+			       "                    \r\n* 1 FETCH (BODY[1] {5}\r\nhello BODY[1.1] "
+			       "{1}\r\na BODY[99999999999999999999] {1}\r\nb)\r\n* 3 FETCH "
+			       "(BODY[1] "
+			       "{1}\r\nc)\r\n")},
+		"note s2c coding_unknown @266\n"
+		"message s2c to=bob 266+5 of 266+5 text=hello\n"
+		"message s2c to=bob 287+1 of 287+1 text=a\n"
+		"message s2c to=bob 321+1 of 321+1 text=b\n"
+		"message s2c to=bob 349+1 of 349+1 text=c\n"},
+};
+
 static const struct conversation uploads[] = {
 	{"a mail is appended, the mailbox in a literal, two at a time",
 		{HELLO, LOGIN, SAID_C("2 APPEND {4}\r\n"), SAID_S("+ go\r\n"),
@@ -205,6 +262,7 @@ static const struct conversation unreadable[] = {
 	}
 TEST(fetches)
 TEST(parts)
+TEST(structures)
 TEST(uploads)
 TEST(lies)
 TEST(unreadable)
@@ -279,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fetches),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_structures),
 		cmocka_unit_test(test_uploads),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_unreadable),
