@@ -85,8 +85,9 @@ static const struct conversation parts[] = {
 					    "a" M("\x22", "\xa2") A
 			"\xff\xff\xff\xff\x3f\0\0\0\0\0\0\0\x40\0\0\0"
 			"z" SENT)},
-		"id s2c " OF_A "note s2c bad_length @0\n" TOLD_A(
-			"1") "end 1 CLOSED 77+1 lost=274877906943 (274877906944) cc26dd2484222325\n"},
+		"id s2c " OF_A
+		"note s2c bad_length @0\n" TOLD_A("1") "end 1 CLOSED 77+1 lost=274877906943 "
+						       "(274877906944) cc26dd2484222325\n"},
 	{"behind the size that was said",
 		{SAID_C(SIZE_A("\4\0\0\0", "\0\0\0\0")),
 			SAID_S(PART(A, "\x1c", "\0", "\3", "abc") PART(A, "\x1c", "\3", "\6", "def")
@@ -112,7 +113,8 @@ static const struct conversation parts[] = {
 					"\x83\2\0\0\0\0\x83\x3a\2\0\0\0"
 					"zzzzzzzzzzzzzzzz" PART(A, "\x1a", "\0", "\1", "a") SENT)},
 		"id s2c " OF_A "id s2c " OF_A
-		"file 1 s2c offer name=film.avi size=8589934592 whole=" OF_A "end 1 CLOSED 106+1 a\n"},
+		"file 1 s2c offer name=film.avi size=8589934592 whole=" OF_A
+		"end 1 CLOSED 106+1 a\n"},
 	{"... of a folder",
 		{SAID_S(E("\x32", "\x60") "\3\0top"
 					  "\1\0\0\0" A
@@ -249,9 +251,10 @@ static void blocks_take_turns(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		put_block(A, 4 * i, false, &first, 5, first.length);
 	put(SENT, sizeof(SENT) - 1);
-	check("four at a time", "id s2c " OF_A TOLD_A("1") "note s2c too_many_requests @105\n"
-							   "note s2c coding_lies @140\nend 1 "
-							   "TRUNCATED 30+258 lost=6 ab__ab__ab__ab\n");
+	check("four at a time",
+		"id s2c " OF_A TOLD_A("1") "note s2c too_many_requests @105\n"
+					   "note s2c coding_lies @140\nend 1 "
+					   "TRUNCATED 30+258 lost=6 ab__ab__ab__ab\n");
 }
 
 static void broken_blocks_are_noted(void **state)
