@@ -222,6 +222,7 @@ static void describe(const struct peer *peer, unsigned half, uint32_t index,
 	const struct content_id *id = mine->has_id ? &mine->id : &peer->halves[!half].id;
 
 	names->whole = (struct content_whole){.id = *id, .size = CONTENT_SIZE_UNKNOWN};
+	file->partial = true; // of the payload, which may be many files
 	name_by_hash(file, names, id);
 }
 
@@ -354,7 +355,7 @@ static bool place(
 	*index = PEER_UNNAMED;
 	*length = UINT64_MAX;
 	if (!mine->mapped)
-		return mine->run_from != UINT64_MAX;
+		return true;
 	if (mine->at >= torrent->size)
 		return false;
 	*index = index_at(torrent, mine->at);
@@ -439,11 +440,13 @@ enum content_fed peer_block_take(struct peer *peer, unsigned half, struct conten
 		mine->run_from = mine->at;
 		return CONTENT_FED;
 	}
-	if (open->wanted && n > turn->output)
+	bool told = open->wanted && mine->at != UINT64_MAX;
+
+	if (told && n > turn->output)
 		n = turn->output;
 	if (!n)
 		return CONTENT_MORE;
-	if (open->wanted) {
+	if (told) {
 		uint64_t from = mine->mapped ? peer->work->torrent->files[index].from : 0;
 
 		turn->sink->bytes(turn->sink->ctx, open->id, mine->at - from, bytes, n);

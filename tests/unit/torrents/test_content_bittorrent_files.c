@@ -118,7 +118,7 @@ static const struct conversation many_files[] = {
 #define DATA       DATA_HEAD ONE
 #define LIES       "\0\0\0\xa6\x14\3d8:msg_typei1e5:piecei0e10:total_sizei100ee" ONE
 #define HANDSHAKE  "\0\0\0\x38\x14\0d1:md11:ut_metadatai3ee13:metadata_sizei121e1:v4:teste"
-#define UNNAMED(n) "file " n " s2c offer name=" ONE_HEX " whole=btih:" ONE_HEX "\n"
+#define UNNAMED(n) "file " n " s2c offer name=" ONE_HEX " whole=btih:" ONE_HEX " from=0\n"
 
 static const struct conversation metadata[] = {
 	{"in front of the pieces", {OPEN(ONE), SAID_S(HANDSHAKE DATA FIRST MIDDLE LAST)},
@@ -128,8 +128,9 @@ static const struct conversation metadata[] = {
 	{"by who asks for the pieces", {OPEN(ONE), SAID_C(DATA), SAID_S(FIRST MIDDLE LAST)},
 		IDS(ONE) SETUP("1", "s2c") "end 1 CLOSED 81+66 " WHOLE},
 	{"never: the first piece has a place, and no other", {OPEN(ONE), SAID_S(MIDDLE FIRST LAST)},
-		IDS(ONE) UNNAMED("1") "end 1 TRUNCATED 110+16 " LETTERS "\n"},
-	{"never, and nothing of the first piece", {OPEN(ONE), SAID_S(MIDDLE LAST)}, IDS(ONE)},
+		IDS(ONE) UNNAMED("1") "end 1 TRUNCATED 81+66 " LETTERS "\n"},
+	{"never, and nothing of the first piece", {OPEN(ONE), SAID_S(MIDDLE LAST)},
+		IDS(ONE) UNNAMED("1") "end 1 TRUNCATED 81+37\n"},
 	{"behind the first piece", {OPEN(ONE), SAID_S(FIRST DATA MIDDLE), SAID_S(LAST)},
 		IDS(ONE) UNNAMED("1") "end 1 TRUNCATED 81+16 " LETTERS "\n" SETUP(
 			"2", "s2c") "end 2 TRUNCATED 280+37 lost=16 ________________" CAPITALS
@@ -146,7 +147,9 @@ static const struct conversation metadata[] = {
 	{"a size that lies alone: the last piece is shorter", {OPEN(ONE), SAID_S(LIES MIDDLE)},
 		IDS(ONE) SETUP("1",
 			"s2c") "end 1 TRUNCATED 251+16 lost=16 ________________" CAPITALS "\n"},
-	{"of another torrent", {OPEN(TWO), SAID_S(DATA MIDDLE)}, IDS(TWO)},
+	{"of another torrent", {OPEN(TWO), SAID_S(DATA MIDDLE)},
+		IDS(TWO) "file 1 s2c offer name=" TWO_HEX " whole=btih:" TWO_HEX
+			 " from=0\nend 1 TRUNCATED 251+16\n"},
 	{"of another torrent, then of this one",
 		{OPEN(ONE), SAID_S("\0\0\0\xa6\x14\3d8:msg_typei1e5:piecei0e10:total_sizei121ee"
 				   "d6:lengthi40e4:name9:never.exe12:piece "
@@ -161,11 +164,10 @@ static const struct conversation metadata[] = {
 		IDS(ONE) SETUP("1",
 			"s2c") "end 1 TRUNCATED 251+16 lost=16 ________________" CAPITALS "\n"},
 	{"bytes of a piece are lost",
-		{OPEN(ONE), SAID_S(DATA_HEAD "d6:lengthi40e"), SAID_GAP(HALF_S2C, 10),
-			SAID_S("e12:piece lengthi16e6:pieces60:aaaaaaaaaaaaaaaaaaaabb"
-			       "bbbbbbbbbbbbbbbbbbcccccccccccccccccccce"
-			       "....." MIDDLE)},
-		IDS(ONE)},
+		{OPEN(ONE), SAID_S(DATA_HEAD "d6:lengthi40e"), SAID_GAP(HALF_S2C, 17),
+			SAID_S("12:piece lengthi16e6:pieces60:aaaaaaaaaaaaaaaaaaaabb"
+			       "bbbbbbbbbbbbbbbbbbcccccccccccccccccccce" MIDDLE)},
+		IDS(ONE) UNNAMED("1") "end 1 TRUNCATED 251+16\n"},
 	{"pieces that are none",
 		{OPEN(ONE),
 			SAID_S("\0\0\0\2\x14\3\0\0\0\1\x14\0\0\0\3\x14\3d\0\0\0\2\x14\0\0\0\0\x1b"

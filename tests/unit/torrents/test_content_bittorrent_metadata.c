@@ -107,6 +107,7 @@ static void check(struct talk *talk, const char *name, const struct said *said, 
 
 	if (outcome == UNKNOWN) {
 		snprintf(file, sizeof(file), "%s", talk->hex);
+		snprintf(whole, sizeof(whole), " from=0");
 	} else {
 		snprintf(file, sizeof(file), "%s size=%u", names[outcome], talk->size);
 		snprintf(whole, sizeof(whole), " pieces=%u", talk->size / 16);
