@@ -310,6 +310,7 @@ struct content_turn {
 	// What opens what is sent to the responder, as far as it is known (decoder_sink.h), until
 	// a byte of HALF_C2S is taken, to decoders with `opens`. NULL: nothing.
 	const struct endpoint_secret *secret;
+	bool asks_opaque; // what becomes unreadable is refused
 	// What is known of torrents (torrents.h); NULL: nothing is kept.
 	const struct content_torrents *torrents;
 };

@@ -341,17 +341,26 @@ static enum content_fed fin(void *state, unsigned half, struct content_turn *tur
 #define UTP_ENOUGH    3 // datagrams of its form; one may have it by chance
 
 // uTP's header (BEP 29): version 1, a type, and which extension follows.
-static void take_datagram(struct peer *peer, const struct span *span, struct content_turn *turn)
+static bool is_utp(const struct span *span)
 {
-	const uint8_t *at = span_bytes(span);
+	const uint8_t *at = span_is_gap(span) ? span_nothing() : span_bytes(span);
 
-	if (peer->utp_noted || span_length(span) < UTP_HEADER || (at[0] & 15) != 1 ||
-		at[0] >> 4 > UTP_SYN || at[1] > UTP_EXTENSION)
-		return;
+	return span_length(span) >= UTP_HEADER && (at[0] & 15) == 1 && at[0] >> 4 <= UTP_SYN &&
+	       at[1] <= UTP_EXTENSION;
+}
+
+// There are very many flows of the DHT and of trackers: one that is none of uTP is followed no
+// longer, unless uTP is refused, which may come over the same ports.
+static enum content_fed take_datagram(
+	struct peer *peer, const struct span *span, struct content_turn *turn)
+{
+	turn->taken = span->extent;
+	if (!is_utp(span))
+		return peer->utp_datagrams || turn->asks_opaque ? CONTENT_FED : CONTENT_OVER;
 	if (++peer->utp_datagrams < UTP_ENOUGH)
-		return;
-	peer->utp_noted = true;
+		return CONTENT_FED;
 	turn->sink->note(turn->sink->ctx, CONTENT_NOTE_OPAQUE_UTP, span->half & 1, span->offset64);
+	return CONTENT_OVER;
 }
 
 static enum content_fed feed(void *state, const struct span *span, struct content_turn *turn)
@@ -359,12 +368,9 @@ static enum content_fed feed(void *state, const struct span *span, struct conten
 	static const struct content_reader reader = {.take = take, .lose = lose, .fin = fin};
 	struct peer *peer = state;
 
-	if (!(span->flags & SPAN_DATAGRAM))
-		return content_stream_feed(peer->streams, &reader, peer, span, turn);
-	if (!span_is_gap(span))
-		take_datagram(peer, span, turn);
-	turn->taken = span->extent;
-	return CONTENT_FED;
+	return span->flags & SPAN_DATAGRAM
+		       ? take_datagram(peer, span, turn)
+		       : content_stream_feed(peer->streams, &reader, peer, span, turn);
 }
 
 static void over(void *state, struct content_turn *turn)

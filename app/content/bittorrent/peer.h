@@ -89,7 +89,6 @@ struct peer {
 	struct peer_half halves[2];
 	struct peer_work *work;
 	uint8_t utp_datagrams;
-	bool utp_noted;
 	bool encrypted_noted;
 };
 

@@ -196,6 +196,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 		.data_app = flow->data_app ? flow->data_app : flow_at(lcore->flows, flow->ref)->app,
 		.announced = expected ? &expected->what.label : NULL,
 		.secret = secret_of(lcore, flow, cold),
+		.asks_opaque = flow->asks.opaque != ACTION_PASS,
 		.torrents = torrents_of(feeding->content),
 	};
 	enum content_fed fed = CONTENT_MORE;

@@ -104,10 +104,9 @@ static const struct conversation hidden[] = {
 		"note c2s encrypted @0\nid s2c btih:" ONE_HEX "\n"
 		"file 1 s2c offer name=setup.exe size=40 whole=btih:" ONE_HEX " pieces=3\n"
 		"end 1 CLOSED 186+66 abcdefghijklmnopABCDEFGHIJKLMNOP01234567\n"},
-	{"uTP is said once",
+	{"uTP is said when it is sure",
 		{SAID_DATAGRAM_C("\x41\0" UTP_HEADER), SAID_DATAGRAM_S("\x21\0" UTP_HEADER),
-			SAID_DATAGRAM_C("\1\0" UTP_HEADER LEAD HASH PEER),
-			SAID_DATAGRAM_S("\1\0" UTP_HEADER LEAD HASH PEER)},
+			SAID_DATAGRAM_C("\1\0" UTP_HEADER LEAD HASH PEER)},
 		"note c2s utp @20\n"},
 	{"the DHT and trackers are none",
 		{SAID_DATAGRAM_C("d1:ad2:id20:0123456789abcdefghij"),
