@@ -69,13 +69,17 @@ static struct ed2k_turn turn_of(
 	};
 }
 
-// What is inside of a compressed frame is eMule's, and with servers eDonkey's.
+// What is inside of a compressed frame is eMule's, and with servers eDonkey's, which bring no
+// parts.
 static const struct ed2k_row *row_at(const uint8_t *head)
 {
 	const struct ed2k_row *row =
 		ed2k_row_of(head[0] == EDONKEY_ED2K ? EDONKEY_ED2K : EDONKEY_EMULE, head[5]);
 
-	return row || head[0] != EDONKEY_PACKED ? row : ed2k_row_of(EDONKEY_ED2K, head[5]);
+	if (row || head[0] != EDONKEY_PACKED)
+		return row;
+	row = ed2k_row_of(EDONKEY_ED2K, head[5]);
+	return row && row->what != ED2K_WHAT_PART ? row : NULL;
 }
 
 static void end_frame(const struct ed2k_turn *to, bool cut)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages of eDonkey and eMule as clients and servers write them, and the ids of files. For captures and scripted peers."""
+import hashlib
 import struct
 import zlib
 
@@ -171,3 +172,33 @@ def kad_packed(message):
 
 DONE, SENT = frame(ED2K, 0x56), frame(ED2K, 0x57)
 ACCEPTED = frame(ED2K, 0x55)
+
+
+class Rc4:
+    """Encrypts what is said, one after the other."""
+
+    def __init__(self, key, drop=1024):
+        self.state, self.i, self.j = list(range(256)), 0, 0
+        j = 0
+        for i in range(256):
+            j = (j + self.state[i] + key[i % len(key)]) & 255
+            self.state[i], self.state[j] = self.state[j], self.state[i]
+        self.say(bytes(drop))
+
+    def say(self, octets):
+        out = bytearray()
+        for octet in octets:
+            self.i = (self.i + 1) & 255
+            self.j = (self.j + self.state[self.i]) & 255
+            self.state[self.i], self.state[self.j] = self.state[self.j], self.state[self.i]
+            out.append(octet ^ self.state[(self.state[self.i] + self.state[self.j]) & 255])
+        return bytes(out)
+
+
+def disguised(of, said, chance=b"\x19\x73\x55\xe0", padding=(11, 5)):
+    """What two clients say of which one has connected to another whose user hash is known, as its disguise has it."""
+    keys = [Rc4(hashlib.md5(of + bytes([who]) + chance).digest()) for who in (34, 203)]
+    magic = struct.pack("<I", 0x835E6FC4)
+    heads = (magic + bytes([0, 0, padding[0]]) + bytes(padding[0]), magic + bytes([0, padding[1]]) + bytes(padding[1]))
+    shown = [(0, b"\x9a" + chance + keys[0].say(heads[0])), (1, keys[1].say(heads[1]))]
+    return shown + [(direction, keys[direction].say(octets)) for direction, octets in said]

@@ -107,6 +107,11 @@ static const struct conversation parts[] = {
 					  "30426153\xb7\xb0LLJNIMca\x80\0\x0e(\xed\xe2\x18\xe2\x08"
 					  "\0z\x93\5\x89" SENT)},
 		"id s2c " OF_A TOLD_A("1") "end 1 CLOSED 0+0 lost=4 ____DATA\n"},
+	{"... of the other protocol: clients read no part there",
+		{SAID_S(P("\x23", "\x46") "x\x9c"
+					  "30426153\xb7\xb0LLJNIMca\x80\0\x0e(\xed\xe2\x18\xe2\x08"
+					  "\0z\x93\5\x89" SENT)},
+		""},
 	{"names of a list of files, and a size in two halves",
 		{SAID_S(E(
 			"\x47", "\x4b") "\1\0\0\0" A "\1\2\3\4\x36\x12\3\0\0\0\x82\1\x08\0film.avi"
