@@ -49,29 +49,60 @@ static struct content_text at_most(struct content_text text)
 	return text;
 }
 
-// `text` lies in the message. A length stands before it: what is blanked stays as long, and nothing
-// around it can be.
-static void report(const struct soulseek_turn *turn, struct content_text message,
-	struct content_text from, struct content_text to, struct content_text text)
+// A string, or what there is of one.
+static bool take_text(struct content_text *rest, struct content_text *text, bool *all)
 {
-	const struct content_sink *sink = turn->turn->sink;
-	uint64_t begins64 = turn->state->halves[turn->half].message64 + 4 +
-			    (uint64_t)(text.bytes - message.bytes);
-	const struct content_message said = {
-		.half = (uint8_t)turn->half,
+	uint32_t length;
+
+	if (!soulseek_number(rest, &length))
+		return false;
+	*all = length <= rest->length;
+	*text = (struct content_text){rest->bytes, *all ? length : rest->length};
+	return true;
+}
+
+struct said {
+	const struct soulseek_turn *turn;
+	struct content_text message; // behind its length
+	struct content_text from, to;
+	bool whole;
+};
+
+// The text stands at the beginning of `rest`; what was reported of it before is left out. A length
+// stands before it: what is blanked stays as long, and nothing around it can be.
+static void report(const struct said *said, struct content_text rest)
+{
+	const struct content_sink *sink = said->turn->turn->sink;
+	struct soulseek_half *half = &said->turn->state->halves[said->turn->half];
+	struct content_text text;
+	bool all;
+
+	if (half->said || !take_text(&rest, &text, &all))
+		return;
+	text = http_text_from(text, half->told);
+	bool ends = all || said->whole;
+	uint64_t begins64 = half->message64 + 4 + (uint64_t)(text.bytes - said->message.bytes);
+	const struct content_message message = {
+		.half = (uint8_t)said->turn->half,
+		.goes_on = !ends,
+		.continued = half->open,
 		.verbatim = true,
 		.blank = ' ',
-		.from = at_most(from),
-		.to = at_most(to),
+		.from = at_most(said->from),
+		.to = at_most(said->to),
 		.text = text,
 		.begins64 = begins64,
 		.ends64 = begins64 + text.length,
-		.unit64 = begins64,
+		.unit64 = begins64 - half->told,
 		.unit_ends64 = begins64 + text.length,
 	};
 
-	if (text.length)
-		sink->message(sink->ctx, &said);
+	half->said = ends;
+	if (!text.length && !(ends && half->open))
+		return;
+	half->told += text.length;
+	half->open = !ends;
+	sink->message(sink->ctx, &message);
 }
 
 static void take_login(struct soulseek_state *state, struct content_text rest)
@@ -85,71 +116,70 @@ static void take_login(struct soulseek_state *state, struct content_text rest)
 		memcpy(state->user, user.bytes, state->user_length);
 }
 
-static void from_client(const struct soulseek_turn *turn, uint32_t code,
-	struct content_text message, struct content_text rest)
+static void from_client(struct said *said, uint32_t code, struct content_text rest)
 {
-	struct content_text me = {turn->state->user, turn->state->user_length}, to = {NULL, 0},
-			    text;
+	struct soulseek_state *state = said->turn->state;
 	uint32_t users;
 
+	said->from = (struct content_text){state->user, state->user_length};
 	switch (code) {
-	case SERVER_LOGIN: take_login(turn->state, rest); break;
+	case SERVER_LOGIN:
+		if (said->whole)
+			take_login(state, rest);
+		break;
 	case SERVER_SAY:
 	case SERVER_MESSAGE:
 	case SERVER_TICKER:
-		if (soulseek_string(&rest, &to) && soulseek_string(&rest, &text))
-			report(turn, message, me, to, text);
+		if (soulseek_string(&rest, &said->to))
+			report(said, rest);
 		break;
 	case SERVER_USERS:
 		if (!soulseek_number(&rest, &users))
 			break;
-		while (users && soulseek_string(&rest, &to))
+		while (users && soulseek_string(&rest, &said->to))
 			users--;
-		if (!users && soulseek_string(&rest, &text))
-			report(turn, message, me, to, text);
+		if (!users)
+			report(said, rest);
 		break;
 	default: break;
 	}
 }
 
-static void from_server(const struct soulseek_turn *turn, uint32_t code,
-	struct content_text message, struct content_text rest)
+static void from_server(struct said *said, uint32_t code, struct content_text rest)
 {
-	struct content_text me = {turn->state->user, turn->state->user_length}, nobody = {NULL, 0};
-	struct content_text room, user, text;
+	struct soulseek_state *state = said->turn->state;
 	uint32_t number;
 
+	said->to = (struct content_text){state->user, state->user_length};
 	switch (code) {
 	case SERVER_SAY:
 	case SERVER_PUBLIC:
-		if (soulseek_string(&rest, &room) && soulseek_string(&rest, &user) &&
-			soulseek_string(&rest, &text))
-			report(turn, message, user, room, text);
+		if (soulseek_string(&rest, &said->to) && soulseek_string(&rest, &said->from))
+			report(said, rest);
 		break;
 	case SERVER_MESSAGE: // its number, when it was sent
 		if (soulseek_number(&rest, &number) && soulseek_number(&rest, &number) &&
-			soulseek_string(&rest, &user) && soulseek_string(&rest, &text))
-			report(turn, message, user, me, text);
+			soulseek_string(&rest, &said->from))
+			report(said, rest);
 		break;
-	case SERVER_ADMIN:
-		if (soulseek_string(&rest, &text))
-			report(turn, message, nobody, me, text);
-		break;
+	case SERVER_ADMIN: report(said, rest); break;
 	default: break;
 	}
 }
 
-void soulseek_server_message(const struct soulseek_turn *turn, struct content_text message)
+void soulseek_server_message(
+	const struct soulseek_turn *turn, struct content_text message, bool whole)
 {
+	struct said said = {.turn = turn, .message = message, .whole = whole};
 	struct content_text rest = message;
 	uint32_t code;
 
 	if (!soulseek_number(&rest, &code))
 		return;
 	if (turn->half == HALF_C2S)
-		from_client(turn, code, message, rest);
+		from_client(&said, code, rest);
 	else
-		from_server(turn, code, message, rest);
+		from_server(&said, code, rest);
 }
 
 void soulseek_offer(const struct soulseek_turn *turn, struct content_text path,

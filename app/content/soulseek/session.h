@@ -51,6 +51,9 @@ struct soulseek_half {
 	uint64_t message64;               // where the message's length stands
 	uint32_t length;                  // kept
 	uint32_t left;                    // of the message; with `framed`
+	uint32_t told;                    // of the text of a message: how much was reported
+	bool open;                        // ... and more of it follows
+	bool said;                        // all of it was
 	bool framed;                      // its length is known
 	bool too_long;
 	bool lost;
@@ -84,7 +87,10 @@ struct soulseek_turn {
 };
 
 // A whole message, behind its length: to the server and from it, between clients.
-void soulseek_server_message(const struct soulseek_turn *turn, struct content_text message);
+// Also as much as has come of one, whose text is reported as it comes; `whole`: nothing more is
+// read.
+void soulseek_server_message(
+	const struct soulseek_turn *turn, struct content_text message, bool whole);
 void soulseek_peer_message(const struct soulseek_turn *turn, struct content_text message);
 // A file that somebody has, or is about to send.
 void soulseek_offer(const struct soulseek_turn *turn, struct content_text path,

@@ -36,7 +36,18 @@ static void end_half(struct soulseek_half *half, struct content_memory *memory)
 static void begin_message(struct soulseek_half *half)
 {
 	half->length = half->left = 0;
-	half->framed = half->too_long = false;
+	half->framed = half->too_long = half->open = half->said = false;
+	half->told = 0;
+}
+
+// What is kept of a message to or from the server.
+static void tell_part(const struct soulseek_turn *turn, bool whole)
+{
+	struct soulseek_half *half = &turn->state->halves[turn->half];
+
+	if (turn->state->kind == SOULSEEK_SERVER && half->kept && half->framed && !half->too_long)
+		soulseek_server_message(
+			turn, (struct content_text){half->kept, half->length}, whole);
 }
 
 static bool is_results(const struct soulseek_state *state, const struct soulseek_half *half)
@@ -70,8 +81,8 @@ static void end_message(const struct soulseek_turn *turn)
 
 	if (half->results)
 		soulseek_results_close(half, turn->turn->memory);
-	else if (!half->too_long && turn->state->kind == SOULSEEK_SERVER)
-		soulseek_server_message(turn, message);
+	else if (turn->state->kind == SOULSEEK_SERVER)
+		tell_part(turn, true);
 	else if (!half->too_long)
 		soulseek_peer_message(turn, message);
 	begin_message(half);
@@ -86,6 +97,25 @@ static bool is_of_use(const struct soulseek_state *state, const struct soulseek_
 		return code == 13 || code == 22 || code == 66 || code == 116 || code == 149 ||
 		       code == 152;
 	return code == 40 || code == 43;
+}
+
+// As much of the message as there is room for.
+static void keep(const struct soulseek_turn *turn, const uint8_t *bytes, uint32_t n)
+{
+	struct soulseek_half *half = &turn->state->halves[turn->half];
+	uint32_t room = SOULSEEK_KEPT - half->length, part = n < room ? n : room;
+
+	if (half->too_long)
+		return;
+	memcpy(half->kept + half->length, bytes, part);
+	half->length += part;
+	if (n <= room)
+		return;
+	tell_part(turn, true);
+	if (is_of_use(turn->state, half))
+		turn->turn->sink->note(turn->turn->sink->ctx, CONTENT_NOTE_HEAD_TOO_LONG,
+			turn->half, half->message64);
+	half->too_long = true;
 }
 
 // What belongs to the message, of which some is left.
@@ -103,20 +133,14 @@ static enum content_fed take_body(
 			return CONTENT_NO_MEMORY;
 		soulseek_results_put(turn, bytes, n);
 	} else {
-		uint32_t room = SOULSEEK_KEPT - half->length;
-
-		if (n > room && !half->too_long && is_of_use(state, half))
-			turn->turn->sink->note(turn->turn->sink->ctx, CONTENT_NOTE_HEAD_TOO_LONG,
-				turn->half, half->message64);
-		half->too_long |= n > room;
-		if (!half->too_long)
-			memcpy(half->kept + half->length, bytes, n);
-		half->length += half->too_long ? 0 : n;
+		keep(turn, bytes, n);
 	}
 	half->left -= n;
 	*taken = n;
 	if (!half->left)
 		end_message(turn);
+	else
+		tell_part(turn, false);
 	return CONTENT_FED;
 }
 
@@ -297,6 +321,7 @@ static enum content_fed lose(void *of, unsigned side, struct content_turn *turn,
 
 	if (lost > length)
 		lost = length;
+	tell_part(&here, true);
 	if (lost) { // the next one's beginning is known
 		half->too_long = true;
 		half->left -= (uint32_t)lost;

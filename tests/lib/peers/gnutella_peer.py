@@ -118,6 +118,13 @@ def serve_http(stream, files):
         stream.say(answer.encode() + b"\r\n" + body)
 
 
+def serve_all(stream, files):
+    try:
+        serve_http(stream, files)
+    except OSError:  # it has all that it wants, or the gateway has reset it
+        pass
+
+
 def serve_link(stream, files):
     stream.say(AGREE)
     stream.head()
@@ -138,7 +145,7 @@ def give(body, files):
     index, address, port = struct.unpack("<I4sH", body[16:26])
     stream = Stream(socket.create_connection((socket.inet_ntoa(address), port), PATIENCE_S))
     stream.say(f"GIV {index}:{SERVENT.hex().upper()}/{files[index][0]}\n\n".encode())
-    serve_http(stream, files)
+    serve_all(stream, files)
 
 
 class Servent(socketserver.BaseRequestHandler):
@@ -226,7 +233,7 @@ def main():
     elif verb == "give":
         stream = Stream(socket.create_connection(address, PATIENCE_S))
         stream.say(b"GIVE 710878939\r\n\r\n")
-        serve_http(stream, shared(folder))
+        serve_all(stream, shared(folder))
     elif verb == "given":
         listener = socket.create_server(address)
         listener.settimeout(PATIENCE_S)
