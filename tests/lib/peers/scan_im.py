@@ -183,6 +183,7 @@ class User(threading.Thread):
     def p2p_give(self, name, octets, told):
         self.invite(name, len(octets))
         self.body()
+        self.body()
         for at in range(0, len(octets), 1202):
             self.put_frame(4711, 7, at, len(octets), octets[at:at + 1202], flags=FILE_FLAGS)
         self.body()
@@ -192,7 +193,7 @@ class User(threading.Thread):
         got = b""
         self.body()
         self.body()
-        self.put_slp(2, slp("MSNSLP/1.0 200 OK", "SessionID: 4711\r\n\r\n")[:40])
+        self.put_slp(2, slp("MSNSLP/1.0 200 OK", "SessionID: 4711\r\n\r\n"))
         while len(got) < len(octets):
             body = self.body()
             if struct.unpack("<I", body[:4])[0] == 4711:
