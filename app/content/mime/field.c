@@ -137,17 +137,23 @@ static void take_encoding(const struct mime_call *to, struct content_text value)
 static void take_subject(const struct mime_call *to, struct content_text value)
 {
 	const struct mime_field *field = &to->mime->field;
-	uint8_t decoded[CONTENT_TEXT_BYTES];
-	struct content_text text = {decoded, 0};
+	struct mime_subject *subject = &to->mime->subject;
+	uint8_t *bytes = to->mime->text.bytes;
 
 	if (to->mime->head_of == MIME_HEAD_PART || !value.length)
 		return;
+	mime_subject_tell(to);
+	*subject = (struct mime_subject){.begins64 = field->value64,
+		.ends64 = field->value_ends64,
+		.length = value.length,
+		.verbatim = !field->folded && !field->cut,
+		.torn = field->torn};
 	if (!memmem(value.bytes, value.length, "=?", 2)) {
-		mime_text_tell_field(to, value, !field->folded && !field->cut);
+		memcpy(bytes, value.bytes, value.length);
 		return;
 	}
-	text.length = text_decode_words(value.bytes, value.length, decoded, sizeof(decoded));
-	mime_text_tell_field(to, text, false);
+	subject->length = text_decode_words(value.bytes, value.length, bytes, CONTENT_TEXT_BYTES);
+	subject->verbatim = false;
 }
 
 static void take_from(const struct mime_call *to, struct content_text value)

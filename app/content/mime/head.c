@@ -193,5 +193,6 @@ void mime_head_eol(const struct mime_call *to, enum mime_eol eol, uint64_t at64,
 void mime_head_leave(const struct mime_call *to)
 {
 	finish_field(to);
+	mime_subject_tell(to);
 	to->mime->in_head = false;
 }

@@ -49,17 +49,14 @@ static uint64_t place_of(const struct mime_call *to, uint64_t at64)
 	return to->mime->encoding == MIME_BASE64 ? to->mime->part64 : at64;
 }
 
-static void open(const struct mime_call *to, uint64_t begins64, uint64_t from, bool partial)
+static struct content_file file_of(const struct mime_call *to)
 {
-	struct mime *mime = to->mime;
-	struct mime_inline *within = &mime->within;
-	const struct mime_names *names = &mime->head.names;
+	const struct mime_inline *within = &to->mime->within;
+	const struct mime_names *names = &to->mime->head.names;
 	struct content_file file = {.half = to->about->half,
 		.user = mime_from(to),
 		.name = {within->line + within->name, within->n_name},
-		.size = within->size,
-		.range_from = from,
-		.partial = partial};
+		.size = within->size};
 
 	if (file.name.length > CONTENT_NAME_BYTES) {
 		file.name = http_text_from(file.name, file.name.length - CONTENT_NAME_BYTES);
@@ -71,10 +68,53 @@ static void open(const struct mime_call *to, uint64_t begins64, uint64_t from, b
 		file.aliases[file.n_aliases++] = (struct content_alias){
 			{names->text + names->names[i].at, names->names[i].length},
 			names->names[i].source};
-	content_raw_open(&within->file, to->turn, &file, to->about->files, place_of(to, begins64));
+	return file;
+}
+
+static void begin_file(struct mime_inline *within)
+{
 	within->got = 0;
-	within->done = within->escaped = within->control = false;
+	within->done = within->escaped = within->control = within->posted = false;
 	within->base = within->length = 0;
+}
+
+static void open(const struct mime_call *to, uint64_t begins64, uint64_t from, bool partial)
+{
+	struct mime_inline *within = &to->mime->within;
+	struct content_file file = file_of(to);
+
+	file.range_from = from;
+	file.partial = partial;
+	content_raw_open(&within->file, to->turn, &file, to->about->files, place_of(to, begins64));
+	begin_file(within);
+}
+
+static void end_posting(const struct mime_call *to, enum content_end end)
+{
+	content_placed_end(&to->about->posting->placed, to->turn, end);
+}
+
+// The part goes to the file that the parts before it have begun, or begins another one.
+static void open_posting(const struct mime_call *to, uint64_t begins64, uint64_t from)
+{
+	struct mime_inline *within = &to->mime->within;
+	struct mime_posting *posting = to->about->posting;
+	struct content_file file = file_of(to);
+	uint32_t name = 2166136261u;
+
+	for (uint32_t i = 0; i < file.name.length; i++)
+		name = (name ^ file.name.bytes[i]) * 16777619u;
+	if (posting->name != name || posting->size != within->size ||
+		!content_placed_takes(&posting->placed, from, within->due)) {
+		end_posting(to, CONTENT_END_TRUNCATED);
+		posting->name = name;
+		posting->size = within->size;
+		content_placed_open(&posting->placed, to->turn, &file, to->about->files,
+			place_of(to, begins64), from);
+	}
+	content_placed_begin(&posting->placed, from, within->due);
+	begin_file(within);
+	within->posted = true;
 }
 
 static void begin_yenc(const struct mime_call *to, struct content_text line, uint64_t next64)
@@ -214,7 +254,10 @@ static void take_part_line(const struct mime_call *to, uint64_t next64)
 		bool all = begin == 1 && end == within->size;
 
 		within->due = end - (begin - 1);
-		open(to, next64, begin - 1, !all);
+		if (!all && to->about->posting && within->size != CONTENT_SIZE_UNKNOWN)
+			open_posting(to, next64, begin - 1);
+		else
+			open(to, next64, begin - 1, !all);
 		return;
 	}
 	bool ends = mime_yenc_is(line, "=yend");
@@ -252,7 +295,9 @@ static void put_yenc_byte(struct mime_inline *within, uint8_t byte)
 		return;
 	}
 	within->escaped = false;
-	within->out[within->n_out++] = (uint8_t)(byte - shift);
+	// what is more than was said has no place in the file
+	if (!within->posted || within->got < within->due)
+		within->out[within->n_out++] = (uint8_t)(byte - shift);
 	within->got++;
 }
 
@@ -337,20 +382,44 @@ uint32_t mime_inline_put(const struct mime_call *to, const uint8_t *bytes, uint3
 	return n;
 }
 
+// What was decoded, or as much as the budget allows.
+static void put_out(const struct mime_call *to)
+{
+	struct mime_inline *within = &to->mime->within;
+	const uint8_t *bytes = within->out + within->told;
+	uint32_t length = (uint32_t)within->n_out - within->told;
+	struct content_raw *raw = within->posted ? &to->about->posting->placed.raw : &within->file;
+
+	within->told += (uint16_t)content_raw_put(raw, to->turn, bytes, length);
+}
+
+static void tell_end(const struct mime_call *to)
+{
+	struct mime_inline *within = &to->mime->within;
+	struct mime_posting *posting = to->about->posting;
+
+	if (!within->posted) {
+		content_raw_end(&within->file, to->turn, within->end, within->ends64);
+		return;
+	}
+	within->posted = false;
+	posting->placed.ends64 = within->ends64;
+	if (within->end != CONTENT_END_CLOSED || content_placed_is_whole(&posting->placed))
+		end_posting(to, within->end);
+}
+
 bool mime_inline_tell(const struct mime_call *to)
 {
 	struct mime_inline *within = &to->mime->within;
-	uint32_t length = (uint32_t)within->n_out - within->told;
 
-	if (length)
-		within->told += (uint16_t)content_raw_put(
-			&within->file, to->turn, within->out + within->told, length);
+	if (within->told < within->n_out)
+		put_out(to);
 	if (within->told < within->n_out)
 		return false;
 	within->told = within->n_out = 0;
 	if (!within->ends)
 		return true;
-	content_raw_end(&within->file, to->turn, within->end, within->ends64);
+	tell_end(to);
 	within->ends = false;
 	within->mode = MIME_INLINE_TEXT;
 	if (within->anew)

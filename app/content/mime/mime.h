@@ -16,10 +16,19 @@
 #define SLUICE_CONTENT_MIME_H
 
 #include "content/content.h"
+#include "content/placed.h"
 
 // One mail. A block of less than MIME_BYTES from the turn's memory; it asks for no other.
 struct mime;
 #define MIME_BYTES (32u << 10)
+
+// A file that several mails of a flow bring in parts of yEnc, one after the other. The flow's
+// decoder keeps it, zeroed at first, and ends what is open (content_placed_end) when the flow does.
+struct mime_posting {
+	struct content_placed placed;
+	uint64_t size;
+	uint32_t name; // a hash of it
+};
 
 // What the protocol around a mail says of it. Given to each call, as texts are borrowed for that
 // call alone; the same each time.
@@ -35,6 +44,8 @@ struct mime_about {
 	struct content_text to;   // empty: as its own To, or Newsgroups, say
 	bool to_is_list;          // separated by commas
 	uint32_t *files;          // of the flow so far: counts up (content_file.id)
+	// Where parts of yEnc are put together; NULL: each is a part of a file for itself.
+	struct mime_posting *posting;
 };
 
 // NULL: no memory.

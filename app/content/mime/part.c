@@ -122,6 +122,7 @@ void mime_part_open(const struct mime_call *to, uint64_t begins64)
 			 mime->levels[mime->n_levels - 1].digest;
 
 	mime->part64 = begins64;
+	mime_subject_tell(to);
 	if (head->names.more)
 		mime_note(to, CONTENT_NOTE_TWO_NAMES, begins64);
 	if (type_begins(head, "multipart/") && open_multipart(to))

@@ -345,17 +345,19 @@ void mime_text_end(const struct mime_call *to, uint64_t ends64)
 	text->told = text->decoded = text->any = text->torn = false;
 }
 
-void mime_text_tell_field(const struct mime_call *to, struct content_text said, bool verbatim)
+// Behind the head, which says from whom and to whom it is.
+void mime_subject_tell(const struct mime_call *to)
 {
-	const struct mime_field *field = &to->mime->field;
+	struct mime_subject *subject = &to->mime->subject;
 	struct content_message message = message_of(to);
 
-	if (!said.length)
+	if (!subject->length)
 		return;
-	message.text = said;
-	message.verbatim = verbatim && !to->about->coded;
-	message.blank = field->torn ? 0 : message.blank;
-	message.begins64 = message.unit64 = field->value64;
-	message.ends64 = message.unit_ends64 = field->value_ends64;
+	message.text = (struct content_text){to->mime->text.bytes, subject->length};
+	message.verbatim = subject->verbatim && !to->about->coded;
+	message.blank = subject->torn ? 0 : message.blank;
+	message.begins64 = message.unit64 = subject->begins64;
+	message.ends64 = message.unit_ends64 = subject->ends64;
 	to->turn->sink->message(to->turn->sink->ctx, &message);
+	subject->length = 0;
 }

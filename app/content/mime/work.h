@@ -92,6 +92,13 @@ struct mime_field {
 	uint8_t bytes[MIME_FIELD_BYTES];
 };
 
+// It lies in the text's bytes while there is no text.
+struct mime_subject {
+	uint64_t begins64, ends64;
+	uint32_t length; // 0: none
+	bool verbatim, torn;
+};
+
 struct mime_boundary {
 	uint16_t at; // in `boundaries`
 	uint8_t length;
@@ -149,6 +156,7 @@ struct mime_inline {
 	uint8_t mode;    // enum mime_inline_mode
 	bool begins;     // the next byte begins a line
 	bool escaped;
+	bool posted;  // it is a part of the flow's posting
 	bool control; // the line at hand may be one of yEnc's keywords
 	bool ends;
 	uint8_t end;     // enum content_end: then
@@ -235,6 +243,7 @@ struct mime {
 	struct mime_text text;
 	struct mime_head head;
 	struct mime_field field;
+	struct mime_subject subject;
 	struct mime_boundary levels[MIME_DEPTH];
 	struct mime_run runs[MIME_RUNS];
 	uint8_t from_length;
@@ -340,8 +349,8 @@ void mime_text_flush(const struct mime_call *to);
 void mime_text_end(const struct mime_call *to, uint64_t ends64);
 // entity.c: the character that the entity stands for; -1: none that is known.
 int32_t mime_entity(const uint8_t *name, uint32_t length);
-// A message of its own that stands in one field.
-void mime_text_tell_field(const struct mime_call *to, struct content_text text, bool verbatim);
+// The subject of the head at hand, once; nothing, where it has none.
+void mime_subject_tell(const struct mime_call *to);
 
 static inline struct content_text mime_from(const struct mime_call *to)
 {

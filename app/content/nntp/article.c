@@ -7,7 +7,8 @@ struct mime_about nntp_about(struct nntp_state *state, unsigned side)
 	return (struct mime_about){.half = (uint8_t)side,
 		.news = true,
 		.headless = state->halves[side].headless,
-		.files = &state->files};
+		.files = &state->files,
+		.posting = &state->halves[side].posting};
 }
 
 void nntp_article_begin(struct nntp_half *half, enum nntp_mode mode, bool headless)

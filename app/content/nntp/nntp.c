@@ -6,7 +6,7 @@
 #define TLS_0 0x16 // a handshake record's type, and its version's first octet
 #define TLS_1 0x03
 
-static_assert(sizeof(struct nntp_state) <= 1024, "a connection that is idle costs little");
+static_assert(sizeof(struct nntp_state) <= 2048, "a connection that is idle costs little");
 
 void nntp_note(const struct nntp_call *to, enum content_note note, uint64_t at64)
 {
@@ -102,6 +102,7 @@ static enum content_fed fin(void *of, unsigned side, struct content_turn *turn)
 
 	if (state->halves[side].article)
 		nntp_article_drop(&to, side);
+	content_placed_end(&state->halves[side].posting.placed, turn, CONTENT_END_TRUNCATED);
 	return CONTENT_FED;
 }
 
@@ -133,6 +134,8 @@ static void over(void *of, struct content_turn *turn)
 
 		if (state->halves[side].article)
 			nntp_article_drop(&to, side);
+		content_placed_end(
+			&state->halves[side].posting.placed, turn, CONTENT_END_TRUNCATED);
 	}
 }
 

@@ -34,6 +34,7 @@ enum nntp_mode {
 struct nntp_half {
 	struct mime *article; // NULL: none, or nothing of it has come
 	struct dots dots;
+	struct mime_posting posting;
 	uint64_t notes;  // a bit for each that was told
 	uint64_t line64; // where the line begins
 	uint8_t mode;    // enum nntp_mode

@@ -15,6 +15,10 @@
 	"=ybegin part=1 total=2 line=128 size=9 name=a.bin\r\n=ypart begin=1 end=5\r\n" \
 	"\x92\x8f\x96\x96\x99\r\n=yend size=5 part=1\r\n"
 
+#define PART(name, begin, end, bytes)                                                     \
+	"=ybegin part=9 line=128 size=9 name=" name "\r\n=ypart begin=" begin " end=" end \
+	"\r\n" bytes "\r\n=yend size=9\r\n.\r\n"
+
 static const struct conversation readers[] = {
 	{"articles, heads and bodies",
 		{HELLO,
@@ -28,8 +32,8 @@ static const struct conversation readers[] = {
 		"message s2c from=a@x to*=a.b,c.d 170+1 of 170+1 text=s\n"
 		"message s2c 187+51 of 187+51 text==ybegin part=1 total=2 line=128 size=9 "
 		"name=a.bin\\0d\\0a\n"
-		"file 1 s2c header name=a.bin size=9 from=0\n"
-		"end 1 CLOSED 260+28 hello\n"},
+		"file 1 s2c header name=a.bin size=9\n"
+		"end 1 TRUNCATED 260+28 hello\n"},
 	{"what is no article",
 		{HELLO,
 			SAID_C("CAPABILITIES\r\nLIST\r\nLISTGROUP a.b\r\nXHDR Subject 1-\r\nOVER "
@@ -49,6 +53,48 @@ static const struct conversation readers[] = {
 		"name=a.bin\\0d\\0a\n"
 		"file 1 s2c header name=a.bin size=9 from=5\n"
 		"end 1 TRUNCATED 100+6 h\\04\\04h\n"},
+	{"parts of one file, one behind the other",
+		{HELLO, SAID_C("BODY 1\r\nBODY 2\r\nBODY 3\r\n"), SAID_S("222 1\r\n" YENC ".\r\n"),
+			SAID_S("222 2\r\n=ybegin part=2 total=2 line=128 size=9 "
+			       "name=a.bin\r\n=ypart "
+			       "begin=6 end=9\r\n\x92\x8f\xa3\x4b\r\n=yend size=4\r\n.\r\n222 "
+			       "3\r\n" YENC ".\r\n")},
+		"message s2c 23+51 of 23+51 text==ybegin part=1 total=2 line=128 size=9 "
+		"name=a.bin\\0d\\0a\n"
+		"file 1 s2c header name=a.bin size=9\n"
+		"message s2c 134+51 of 134+51 text==ybegin part=2 total=2 line=128 size=9 "
+		"name=a.bin\\0d\\0a\n"
+		"end 1 CLOSED 96+131 hellohey!\n"
+		"message s2c 237+51 of 237+51 text==ybegin part=1 total=2 line=128 size=9 "
+		"name=a.bin\\0d\\0a\n"
+		"file 2 s2c header name=a.bin size=9\n"
+		"end 2 TRUNCATED 310+28 hello\n"},
+	{"parts out of order, too long, too short, of another file, lost",
+		{HELLO, SAID_C("BODY 1\r\nBODY 2\r\nBODY 3\r\nBODY 4\r\nBODY 5\r\nBODY 6\r\n"),
+			SAID_S("222 1\r\n" PART("a", "4", "6", "\x92\x92\x92") "222 2\r\n" PART(
+				"a", "7", "9", "\x8f\x8f\x8f") "222 3\r\n" PART("a", "1", "3",
+				"\x92\x92\x92\x92")),
+			SAID_S("222 4\r\n" PART("b", "1", "3", "\x92") "222 5\r\n" PART("c", "7",
+				"9", "\x92\x92\x92") "222 6\r\n=ybegin part=1 line=128 size=9 "
+						     "name=c\r\n=ypart begin=1 end=3\r\n\x92"),
+			SAID_GAP(HALF_S2C, 1), SAID_S("\x92\r\n=yend size=3\r\n.\r\n")},
+		"message s2c 23+39 of 23+39 text==ybegin part=9 line=128 size=9 name=a\\0d\\0a\n"
+		"file 1 s2c header name=a size=9 from=3\n"
+		"message s2c 113+39 of 113+39 text==ybegin part=9 line=128 size=9 name=a\\0d\\0a\n"
+		"end 1 CLOSED 84+109 hhheee\n"
+		"message s2c 203+39 of 203+39 text==ybegin part=9 line=128 size=9 name=a\\0d\\0a\n"
+		"file 2 s2c header name=a size=9\n"
+		"end 2 ERROR 264+20 hhh\n"
+		"message s2c 294+39 of 294+39 text==ybegin part=9 line=128 size=9 name=b\\0d\\0a\n"
+		"file 3 s2c header name=b size=9\n"
+		"end 3 ERROR 355+17 h\n"
+		"message s2c 382+39 of 382+39 text==ybegin part=9 line=128 size=9 name=c\\0d\\0a\n"
+		"file 4 s2c header name=c size=9 from=6\n"
+		"end 4 CLOSED 443+19 hhh\n"
+		"message s2c 472+39 of 472+39 text==ybegin part=1 line=128 size=9 name=c\\0d\\0a\n"
+		"file 5 s2c header name=c size=9\n"
+		"end 5 TRUNCATED 533+1 h\n"
+		"note s2c lost @534\n"},
 	{"gaps, and the middle of a connection",
 		{SAID_MIDSTREAM(HALF_S2C, "lo\r\n220 1 <x>\r\n" HEAD "\r\nhey"),
 			SAID_GAP(HALF_S2C, 9),
@@ -83,7 +129,7 @@ static const struct conversation readers[] = {
 		"message s2c from=a@x to*=a.b,c.d 72+1 of 72+1 text=s\n"
 		"message s2c from=a@x to*=a.b,c.d 77+51 of 77+51 text==ybegin part=1 total=2 "
 		"line=128 size=9 name=a.bin\\0d\\0a\n"
-		"file 1 s2c header name=a.bin user=a@x size=9 from=0\n"
+		"file 1 s2c header name=a.bin user=a@x size=9\n"
 		"end 1 TRUNCATED 150+28 hello\n"},
 };
 

@@ -78,6 +78,13 @@ static const struct conversation parts[] = {
 		"note c2s bare_cr @171\n"
 		"end 1 CLOSED 116+62 -\\0d\\0a--\\0d\\0a--boun\\0d\\0a--boune\\0d\\0a- "
 		"-bound\\0d\\0a --bound\\0d\\0ax--bound\\0d\\0a-\\0d-bound\n"},
+	{"a subject ahead of who sends it, and two of them",
+		{SAID_S("220 x\r\n"), SAID_C("DATA\r\n"), SAID_S("354 go\r\n"),
+			SAID_C("Subject: a\r\nFrom: b@x\r\nSubject: c\r\nTo: d@x\r\n\r\ne"),
+			SAID_C("\r\n.\r\n")},
+		"message c2s from=b@x 15+1 of 15+1 text=a\n"
+		"message c2s from=b@x to=d@x 38+1 of 38+1 text=c\n"
+		"message c2s from=b@x to=d@x 52+1 of 52+1 text=e\n"},
 	{"a mail within",
 		MAIL("From: a@x\r\nSubject: outer\r\n" MIXED(
 			"b") "--b\r\n" HEAD
