@@ -37,7 +37,7 @@ struct xmpp_transfer *xmpp_transfer_of_session(const struct xmpp_turn *to, uint6
 		struct xmpp_transfer *transfer = transfers->all[i];
 
 		if (transfer && transfer->session == session &&
-			(!newest || transfer->used > newest->used))
+			(!newest || transfer->began > newest->began))
 			newest = transfer;
 	}
 	return newest;
@@ -130,10 +130,10 @@ static bool is_running(const struct xmpp_transfer *transfer)
 	return transfer->bands[0].raw.id || transfer->bands[1].raw.id;
 }
 
-// One that sends nothing in band; of these, or of all, the one that was used longest ago.
+// One that sends nothing in band; of these, or of all, the one that began first.
 static bool is_of_less_use(const struct xmpp_transfer *one, const struct xmpp_transfer *other)
 {
-	return is_running(one) != is_running(other) ? is_running(other) : one->used < other->used;
+	return is_running(one) != is_running(other) ? is_running(other) : one->began < other->began;
 }
 
 static struct xmpp_transfer **make_room(const struct xmpp_turn *to)
@@ -158,7 +158,7 @@ static struct xmpp_transfer *begin(const struct xmpp_turn *to, struct xmpp_trans
 	*transfer = (struct xmpp_transfer){
 		.size = CONTENT_SIZE_UNKNOWN,
 		.half = to->side,
-		.used = ++to->state->transfers.uses,
+		.began = ++to->state->transfers.n_begun,
 	};
 	for (unsigned half = 0; half < 2; half++)
 		transfer->bands[half].gap = to->state->halves[half].was_lost;

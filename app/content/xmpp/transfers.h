@@ -32,7 +32,7 @@ struct xmpp_transfer {
 	uint64_t range_from;
 	uint32_t item;       // its number in records
 	uint32_t block_size; // that its ends agreed on; 0: it is not known
-	uint32_t used;       // when, by the count of all uses
+	uint32_t began;      // which one of the connection it is
 	uint8_t half;        // whose sender has the file
 	bool offered;        // ... that is known
 	bool partial;        // a part of it was asked for
@@ -45,7 +45,7 @@ struct xmpp_transfer {
 struct xmpp_transfers {
 	struct xmpp_transfer *all[XMPP_TRANSFERS]; // blocks of their own; NULL: free
 	struct xmpp_transfer *spare;               // for the start tag at hand
-	uint32_t uses;
+	uint32_t n_begun;
 	bool forgot; // one whose file may still come
 };
 
