@@ -125,7 +125,7 @@ static void report_asked(void *ctx, const struct content_file *reported)
 	struct feeding *feeding = ctx;
 	struct file_facts facts = facts_of(feeding, reported);
 
-	if (feeding->flow->asks.ids)
+	if (feeding->flow->asks.ids || report_remembers(feeding))
 		report_ids_of_request(feeding, reported);
 	if (feeding->flow->refused || !report_remembers(feeding))
 		return;

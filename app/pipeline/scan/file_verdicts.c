@@ -89,7 +89,7 @@ void scan_files_verdict(struct lcore *lcore, const struct scan_verdict *verdict,
 	uint32_t number = verdict->job.file;
 
 	if (files && verdict->job.flags & SCAN_JOB_SWARM) {
-		scan_parts_verdict(lcore, verdict, obey);
+		scan_parts_verdict(lcore, verdict);
 		return;
 	}
 	if (!files || !number || number > files->n || verdict->value >= SCAN_VALUES_MAX ||

@@ -51,7 +51,6 @@ struct scan_result {
 	bool told;                 // the policy was held against it before
 	uint8_t by;                // enum scan_by: who looked at it ...
 	uint32_t db_version;       // ... with signatures of this version
-	bool condemned;            // the id of the file, which is proven, is
 	char name[SCAN_NAME_MAX];
 };
 

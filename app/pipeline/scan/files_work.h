@@ -64,6 +64,7 @@ struct scan_files {
 	uint32_t waiting_at[LCORES_MAX]; // jobs that each worker owes a verdict
 	struct list tails, waiting, sharing;
 	uint64_t swarm_changes;         // that were looked at
+	uint64_t count_ns;              // then counters are taken over
 	uint32_t n_sharing, n_unlooked; // of `sharing`; of these, since then
 	struct scan_halves *halves;
 	struct flow_shares places, memory; // of sources: files, and units of STORE_EXTENT_MIN

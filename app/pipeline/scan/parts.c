@@ -6,6 +6,8 @@
 #include <string.h>
 #include "pipeline/scan/files_work.h"
 
+#define COUNT_NS NS_PER_MS // counters of all lcores are taken over so often
+
 static struct swarm *swarm_of(const struct lcore *lcore)
 {
 	return lcore->scan_files->config->swarm;
@@ -63,13 +65,12 @@ static void submit(struct lcore *lcore, const struct scan_file *file)
 		.generation = worker,
 		.lcore = (uint8_t)lcore->index,
 	};
-	struct content_id id;
 
 	if (!swarm_job(swarm_of(lcore), file->part, &job))
 		return;
 	if (!scan_link_submit(scan_worker_link(files->workers[worker], lcore->index), &job)) {
 		lcore->stats.scan_ring_full++;
-		swarm_job_over(swarm_of(lcore), &job, NULL, &id);
+		swarm_job_over(swarm_of(lcore), &job, NULL);
 		return; // whoever waits tries again
 	}
 	files->next_id++;
@@ -78,11 +79,10 @@ static void submit(struct lcore *lcore, const struct scan_file *file)
 	wake_one(lcore, worker);
 }
 
-void scan_parts_verdict(struct lcore *lcore, const struct scan_verdict *verdict, scan_told_fn *obey)
+void scan_parts_verdict(struct lcore *lcore, const struct scan_verdict *verdict)
 {
 	struct scan_files *files = lcore->scan_files;
 	struct scan_verdict sure = *verdict;
-	struct content_id id;
 
 	if (!swarm_of(lcore) || verdict->value >= SCAN_VALUES_MAX ||
 		verdict->reason >= SCAN_REASONS_MAX ||
@@ -94,11 +94,21 @@ void scan_parts_verdict(struct lcore *lcore, const struct scan_verdict *verdict,
 	if (sure.value == SCAN_UNSCANNED && !sure.reason)
 		sure.reason = SCAN_REASON_LIMIT;
 	files->waiting_at[sure.job.generation]--;
-	if (!swarm_job_over(swarm_of(lcore), &sure.job, &sure, &id))
-		return;
-	obey(lcore,
-		&(struct scan_told){
-			.verdict = &sure, .rule_uid = sure.job.flow, .id = &id, .condemned = true});
+	swarm_job_over(swarm_of(lcore), &sure.job, &sure);
+}
+
+// Ids that are condemned for everybody, since the last turn of any lcore.
+static void tell_condemned(struct lcore *lcore, scan_told_fn *obey)
+{
+	static const struct scan_verdict infected = {.value = SCAN_INFECTED};
+	struct content_id id;
+	uint32_t rule_uid;
+
+	for (unsigned i = 0; i < TURN_MAX && swarm_condemned(swarm_of(lcore), &id, &rule_uid); i++)
+		obey(lcore, &(struct scan_told){.verdict = &infected,
+				    .rule_uid = rule_uid,
+				    .id = &id,
+				    .condemned = true});
 }
 
 // ---- who waits ----
@@ -122,10 +132,8 @@ static void wait_for(struct lcore *lcore, uint32_t number)
 	scan_work_note_since(files, file, SCAN_SINCE_JOB);
 }
 
-static void result_of(
-	struct lcore *lcore, struct scan_result *result, const struct scan_verdict *verdict)
+static void result_of(struct scan_result *result, const struct scan_verdict *verdict)
 {
-	(void)lcore;
 	*result = (struct scan_result){
 		.value = verdict->value,
 		.reason = verdict->reason,
@@ -148,7 +156,7 @@ static void stop_waiting(struct lcore *lcore, uint32_t number)
 }
 
 static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict *verdict,
-	const struct swarm_look *look, scan_told_fn *obey)
+	scan_told_fn *obey)
 {
 	struct scan_file *file = &lcore->scan_files->file[number];
 	struct scan_verdict said = *verdict;
@@ -160,9 +168,8 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 	said.job.to64 = verdict->job.to64;
 	stop_waiting(lcore, number);
 	scan_verdict_count(lcore, &said);
-	result_of(lcore, &file->result, &said);
+	result_of(&file->result, &said);
 	file->result.hold_ns = lcore->now_ns - said.job.submitted_ns;
-	file->result.condemned = look && look->condemned;
 	file->result.told = was_told;
 	scan_work_tell(lcore, number, &said,
 		said.value != SCAN_INFECTED && !file->ended && !file->dropped, obey);
@@ -177,7 +184,7 @@ static void let_go_on(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 	struct scan_file *file = &lcore->scan_files->file[number];
 
 	if (file->ended) {
-		tell(lcore, number, &unfinished, NULL, obey);
+		tell(lcore, number, &unfinished, obey);
 		return;
 	}
 	stop_waiting(lcore, number);
@@ -191,7 +198,7 @@ void scan_part_late(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 	struct swarm_look look;
 
 	swarm_look(swarm_of(lcore), lcore->scan_files->file[number].part, &look);
-	tell(lcore, number, look.known ? &look.verdict : &late, &look, obey);
+	tell(lcore, number, look.known ? &look.verdict : &late, obey);
 }
 
 static void look_at(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
@@ -206,7 +213,7 @@ static void look_at(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 		return;
 	}
 	if (look.known || look.waits)
-		tell(lcore, number, &look.verdict, &look, obey);
+		tell(lcore, number, &look.verdict, obey);
 	else
 		let_go_on(lcore, number, obey);
 }
@@ -216,6 +223,9 @@ static void count(struct lcore *lcore)
 	struct swarm_tally tally;
 	struct swarm_use use;
 
+	if (lcore->now_ns < lcore->scan_files->count_ns)
+		return;
+	lcore->scan_files->count_ns = lcore->now_ns + COUNT_NS;
 	swarm_tally(swarm_of(lcore), &tally);
 	lcore->stats.swarm_differs += tally.differs;
 	lcore->stats.swarm_poisoned += tally.poisoned;
@@ -238,6 +248,7 @@ void scan_parts_turn(struct lcore *lcore, scan_told_fn *obey)
 		return;
 	swarm_turn(swarm_of(lcore), lcore->now_ns);
 	count(lcore);
+	tell_condemned(lcore, obey);
 	uint64_t changes = swarm_changes(swarm_of(lcore));
 
 	if (changes != files->swarm_changes) {
@@ -274,8 +285,7 @@ static bool is_clean(struct lcore *lcore, uint32_t number, struct scan_result *r
 	swarm_look(swarm_of(lcore), file->part, &look);
 	if (!look.known || look.verdict.value == SCAN_CLEAN)
 		return true;
-	result_of(lcore, result, &look.verdict);
-	result->condemned = look.condemned;
+	result_of(result, &look.verdict);
 	scan_file_drop(lcore, number);
 	return false;
 }
@@ -354,8 +364,7 @@ bool scan_part_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 		return true;
 	}
 	if (look.known) {
-		result_of(lcore, result, &look.verdict);
-		result->condemned = look.condemned;
+		result_of(result, &look.verdict);
 		result->told = look.verdict.value == file->result.value && file->result.told;
 	} else if (file->result.known && file->result.reason == SCAN_REASON_TOO_BIG) {
 		*result = file->result;

@@ -30,8 +30,7 @@ bool scan_part_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 // Of file_verdicts.c. Its newest bytes have stood for long enough; false: there is a hole.
 bool scan_part_tail(struct lcore *lcore, uint32_t number);
 void scan_part_late(struct lcore *lcore, uint32_t number, scan_told_fn *obey);
-void scan_parts_verdict(
-	struct lcore *lcore, const struct scan_verdict *verdict, scan_told_fn *obey);
+void scan_parts_verdict(struct lcore *lcore, const struct scan_verdict *verdict);
 void scan_parts_turn(struct lcore *lcore, scan_told_fn *obey);
 
 #endif

@@ -94,10 +94,38 @@ bool phase_job_is_due(const struct object *object, const struct file *file)
 	return due_of(object, file) != DUE_NONE;
 }
 
+// For everybody, whatever file of it.
+static void condemn(struct swarm *swarm, struct object *object, struct file *file)
+{
+	object->condemned = true;
+	object->infected = (uint32_t)(file - swarm->files);
+	swarm_count(&swarm->n_condemned);
+	space_drop(swarm, object, file->from, file->from + file_end(file));
+	for (uint32_t other = object->files; other; other = swarm->files[other].next)
+		phase_news(swarm, &swarm->files[other]);
+	if (!object->of_sender)
+		condemned_push(swarm, object);
+}
+
+// What was found stands as long as the bytes do, and is the id's when they are proven.
+static void settle_infected(struct swarm *swarm, struct object *object, struct file *file)
+{
+	if (object->condemned || !object->n_pieces)
+		return;
+	if (bytes_proven(object, file)) {
+		condemn(swarm, object, file);
+	} else if (!is_whole(file)) {
+		file->phase = PHASE_OPEN;
+		phase_news(swarm, file);
+	}
+}
+
 void phase_settle(struct swarm *swarm, struct object *object, struct file *file)
 {
-	if (file->phase == PHASE_INFECTED)
+	if (file->phase == PHASE_INFECTED) {
+		settle_infected(swarm, object, file);
 		return;
+	}
 	if (!is_whole(file)) {
 		if (file->phase != PHASE_OPEN)
 			phase_news(swarm, file);
@@ -196,28 +224,23 @@ static bool is_passing(const struct scan_verdict *verdict)
 			       verdict->reason == SCAN_REASON_NO_ENGINE));
 }
 
-// An id that nobody has proven is not condemned: those who bring this file now are refused, and who
-// comes later begins anew.
-static bool infected(struct swarm *swarm, struct object *object, uint32_t number, bool proven)
+// An id that is not proven is not condemned: those who bring this file now are refused. Where its
+// pieces can be proven yet, what was found waits for that; else who comes later begins anew.
+static void infected(struct swarm *swarm, struct object *object, struct file *file, bool proven)
 {
-	struct file *file = &swarm->files[number];
-
 	file->phase = PHASE_INFECTED;
-	space_drop(swarm, object, file->from, file->from + file_end(file));
-	if (!object->of_sender && !proven) {
-		table_unhook(swarm, object);
-		phase_news(swarm, file);
-		return false;
+	if (object->of_sender || proven) {
+		condemn(swarm, object, file);
+		return;
 	}
-	object->condemned = true;
-	object->infected = number;
-	swarm_count(&swarm->n_condemned);
-	for (uint32_t other = object->files; other; other = swarm->files[other].next)
-		phase_news(swarm, &swarm->files[other]);
-	return !object->of_sender;
+	if (!object->n_pieces) {
+		space_drop(swarm, object, file->from, file->from + file_end(file));
+		table_unhook(swarm, object);
+	}
+	phase_news(swarm, file);
 }
 
-static bool take_verdict(struct swarm *swarm, struct object *object, const struct scan_job *job,
+static void take_verdict(struct swarm *swarm, struct object *object, const struct scan_job *job,
 	const struct scan_verdict *verdict)
 {
 	struct file *file = &swarm->files[job->file];
@@ -227,11 +250,13 @@ static bool take_verdict(struct swarm *swarm, struct object *object, const struc
 	if (!(job->flags & SCAN_JOB_WHOLE))
 		file->early = EARLY_DONE;
 	if (!whole && verdict->value != SCAN_INFECTED)
-		return false;
+		return;
 	file->verdict = *verdict;
-	if (verdict->value == SCAN_INFECTED)
-		return infected(swarm, object, job->file,
+	if (verdict->value == SCAN_INFECTED) {
+		infected(swarm, object, file,
 			whole ? bytes_proven(object, file) : object->n_pieces != 0);
+		return;
+	}
 	if (file->verdict.value == SCAN_CLEAN && is_doubted(object, file)) {
 		file->verdict.value = SCAN_UNSCANNED;
 		file->verdict.reason = SCAN_REASON_PROTOCOL;
@@ -243,7 +268,6 @@ static bool take_verdict(struct swarm *swarm, struct object *object, const struc
 	if (file->proven)
 		space_drop(swarm, object, file->from, file->from + file_end(file));
 	phase_news(swarm, file);
-	return false;
 }
 
 bool swarm_job_is(struct swarm *swarm, const struct scan_job *job, struct scan_job *ours)
@@ -264,29 +288,35 @@ bool swarm_job_is(struct swarm *swarm, const struct scan_job *job, struct scan_j
 	return is_it;
 }
 
-bool swarm_job_over(struct swarm *swarm, const struct scan_job *job,
-	const struct scan_verdict *verdict, struct content_id *id)
+// Whoever waits tries again.
+static void not_submitted(struct swarm *swarm, struct file *file)
+{
+	if (file->early == EARLY_OUT)
+		file->early = EARLY_OPEN;
+	atomic_fetch_add_explicit(&swarm->changes, 1, memory_order_release);
+}
+
+void swarm_job_over(
+	struct swarm *swarm, const struct scan_job *job, const struct scan_verdict *verdict)
 {
 	struct file *file = &swarm->files[job->file];
 	struct object *object = &swarm->objects[file->object];
-	bool condemned = false;
 
 	swarm_lock(&object->lock);
 	space_job_over(swarm, job);
 	file->job_out = false;
-	if (verdict)
-		condemned = take_verdict(swarm, object, job, verdict);
-	else if (file->early == EARLY_OUT)
-		file->early = EARLY_OPEN;
-	if (verdict) // pieces could not be read that may be taken back
+	if (verdict) {
+		take_verdict(swarm, object, job, verdict);
 		phase_settle(swarm, object, file);
+	} else {
+		not_submitted(swarm, file);
+	}
+	// pieces that it named could not be read meanwhile, as they may have to be thrown away
 	if (object->first_whole || object->whole == WHOLE_DUE)
 		verify_push(swarm, object);
-	*id = object->id;
 	swarm_unlock(&object->lock);
 	atomic_fetch_sub(&file->refs, 1);
 	atomic_fetch_sub(&object->refs, 1);
-	return condemned;
 }
 
 void swarm_look(struct swarm *swarm, uint32_t number, struct swarm_look *look)

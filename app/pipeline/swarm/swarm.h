@@ -88,10 +88,12 @@ bool swarm_seal(struct swarm *swarm, uint32_t number);
 bool swarm_job(struct swarm *swarm, uint32_t number, struct scan_job *job);
 // It is the one that is out about its file: `ours`, as it was submitted.
 bool swarm_job_is(struct swarm *swarm, const struct scan_job *job, struct scan_job *ours);
-// It could not be submitted, or its verdict has come: NULL, or that. True: the id is condemned by
-// it, for everybody.
-bool swarm_job_over(struct swarm *swarm, const struct scan_job *job,
-	const struct scan_verdict *verdict, struct content_id *id);
+// It could not be submitted, or its verdict has come: NULL, or that.
+void swarm_job_over(
+	struct swarm *swarm, const struct scan_job *job, const struct scan_verdict *verdict);
+// An id that is condemned for everybody, and `flow` of the job that found it; each once, on
+// whatever lcore asks. False: there is none.
+bool swarm_condemned(struct swarm *swarm, struct content_id *id, uint32_t *flow);
 
 // How the file stands.
 struct swarm_look {

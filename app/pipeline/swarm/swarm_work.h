@@ -75,6 +75,7 @@ struct object {
 	uint32_t lru_prev, lru_next;
 	uint32_t verify_next; // in the list of those with pieces to prove
 	bool in_verify;
+	uint32_t condemned_next; // in the list of those that nobody was told of
 	uint32_t files;
 	uint32_t infected; // condemned: the file
 	_Atomic uint64_t last_ns;
@@ -110,6 +111,7 @@ struct swarm {
 	_Atomic uint64_t next_look_ns; // at ages
 	_Atomic uint32_t verify_first;
 	uint32_t verify_last;
+	_Atomic uint32_t condemned_first;
 	uint32_t lru_first, lru_last;
 	uint32_t free_object, free_file, mask;
 	_Atomic uint32_t n_files;
@@ -192,6 +194,8 @@ void table_unhook(struct swarm *swarm, struct object *object);
 bool table_evict(struct swarm *swarm);
 // A scan lcore is to take the object up, as something of it can be proven.
 void verify_push(struct swarm *swarm, struct object *object);
+// Its id is condemned: somebody is to be told of that.
+void condemned_push(struct swarm *swarm, struct object *object);
 // It is referred to. NULL: there is none.
 struct object *verify_pop(struct swarm *swarm);
 

@@ -583,3 +583,32 @@ bool swarm_work_is_due(void *arg)
 
 	return atomic_load(&swarm->verify_first) != NONE;
 }
+
+// ---- what is to be told ----
+
+void condemned_push(struct swarm *swarm, struct object *object)
+{
+	swarm_lock(&swarm->lock);
+	object->condemned_next = atomic_load(&swarm->condemned_first);
+	atomic_store(&swarm->condemned_first, number_of(swarm, object));
+	atomic_fetch_add(&object->refs, 1);
+	swarm_unlock(&swarm->lock);
+}
+
+bool swarm_condemned(struct swarm *swarm, struct content_id *id, uint32_t *flow)
+{
+	if (!atomic_load_explicit(&swarm->condemned_first, memory_order_relaxed))
+		return false;
+	swarm_lock(&swarm->lock);
+	uint32_t number = atomic_load(&swarm->condemned_first);
+	struct object *object = &swarm->objects[number];
+
+	if (number) {
+		atomic_store(&swarm->condemned_first, object->condemned_next);
+		*id = object->id;
+		*flow = swarm->files[object->infected].job.flow;
+		atomic_fetch_sub(&object->refs, 1);
+	}
+	swarm_unlock(&swarm->lock);
+	return number;
+}

@@ -168,14 +168,17 @@ static inline void rig_job_is(struct rig *rig, const struct scan_job *job, uint6
 	assert_int_equal(at, payload_from + job->to64);
 }
 
+// True: its id is condemned by it.
 static inline bool rig_verdict(struct rig *rig, const struct scan_job *job, enum scan_value value)
 {
 	struct scan_verdict verdict = {.job = *job, .value = (uint8_t)value};
 	struct content_id id;
+	uint32_t flow;
 
 	if (value == SCAN_UNSCANNED)
 		verdict.reason = SCAN_REASON_ENCRYPTED;
-	return swarm_job_over(rig->swarm, job, &verdict, &id);
+	swarm_job_over(rig->swarm, job, &verdict);
+	return swarm_condemned(rig->swarm, &id, &flow);
 }
 
 static inline struct swarm_look rig_look(struct rig *rig, uint32_t number)

@@ -289,6 +289,7 @@ static void other_bytes_of_a_part_are_not_clean(void **state)
 	says(gate, &tcp[2], SECOND, &left);
 	says(gate, &tcp[0], FIRST "so. X5O-", &left);
 	says(gate, &tcp[1], "harmless", &left);
+	passes(gate, 0.01, &left);
 	assert_int_equal(stats(gate).swarm_differs, 1);
 	left = (struct left){0};
 	says(gate, &tcp[2], "EVIL!!!!", &left);
