@@ -33,6 +33,42 @@ static uint32_t run_length(const struct dots *dots, const uint8_t *bytes, uint32
 	return length;
 }
 
+static bool ends_line(uint8_t byte)
+{
+	return byte == '\r' || byte == '\n';
+}
+
+// What has ended the line before bytes[i].
+static enum dots_begun begun_at(const struct dots *dots, const uint8_t *bytes, uint32_t i)
+{
+	if (!i)
+		return dots->begun;
+	if (bytes[i - 1] != '\n')
+		return bytes[i - 1] == '\r' ? DOTS_AFTER_CR : DOTS_MIDDLE;
+	bool cr = i > 1 ? bytes[i - 2] == '\r' : dots->begun == DOTS_AFTER_CR;
+
+	return cr ? DOTS_AFTER_CRLF : DOTS_AFTER_LF;
+}
+
+// Up to the first end that only some hosts take, with its last byte: it is told in its place.
+static uint32_t until_odd(const struct dots *dots, const uint8_t *bytes, uint32_t length)
+{
+	if (dots->odd && ends_line(bytes[0]))
+		return 1;
+	for (uint32_t i = 0; i + 1 < length; i++) {
+		const uint8_t *dot = memchr(bytes + i, '.', length - 1 - i);
+
+		if (!dot)
+			break;
+		i = (uint32_t)(dot - bytes);
+		enum dots_begun begun = begun_at(dots, bytes, i);
+
+		if ((begun == DOTS_AFTER_LF || begun == DOTS_AFTER_CR) && ends_line(bytes[i + 1]))
+			return i + 2;
+	}
+	return length;
+}
+
 // Behind a dot that begins a line.
 static bool dot_stays(struct dots *dots, uint8_t byte, enum dots_what *what)
 {
@@ -63,7 +99,7 @@ enum dots_what dots_next(struct dots *dots, const uint8_t *bytes, uint32_t avail
 		dots->dot64 = at64;
 		return DOTS_TAKE;
 	}
-	*length = run_length(dots, bytes, available);
+	*length = until_odd(dots, bytes, run_length(dots, bytes, available));
 	return DOTS_BYTES;
 }
 
@@ -84,7 +120,7 @@ bool dots_advance(
 		bool cr = dots->begun == DOTS_AFTER_CR;
 		uint8_t byte = bytes[i];
 
-		if (dots->odd && (byte == '\r' || byte == '\n') && !odd) {
+		if (dots->odd && ends_line(byte) && !odd) {
 			*odd64 = at64 + i;
 			odd = true;
 		}

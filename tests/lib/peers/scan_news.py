@@ -21,7 +21,7 @@ PORT, PATIENCE_S = 119, 30
 SAMPLES = {"evil": scan_rig.EICAR, "good": scan_samples.changed(scan_rig.EICAR, *scan_samples.TWINS["eicar.com"])}
 
 
-def yencoded(name, octets):
+def yrows(octets):
     out = bytearray()
     for byte in octets:
         byte = (byte + 42) & 255
@@ -31,13 +31,27 @@ def yencoded(name, octets):
         cut = 129 if len(out) > 128 and out[127] == 61 else 128
         rows.append(bytes(out[:cut]))
         del out[:cut]
-    return b"=ybegin line=128 size=%d name=%s\r\n%s\r\n=yend size=%d\r\n" % (len(octets), name, b"\r\n".join(rows), len(octets))
+    return b"\r\n".join(rows)
+
+
+def yencoded(name, octets):
+    return b"=ybegin line=128 size=%d name=%s\r\n%s\r\n=yend size=%d\r\n" % (len(octets), name, yrows(octets), len(octets))
+
+
+def ypart(name, octets, number):
+    """One of two."""
+    half = len(octets) // 2
+    begin, end = ((0, half), (half, len(octets)))[number - 1]
+    return b"=ybegin part=%d total=2 line=128 size=%d name=%s\r\n=ypart begin=%d end=%d\r\n%s\r\n=yend size=%d part=%d\r\n" % (
+        number, len(octets), name, begin + 1, end, yrows(octets[begin:end]), end - begin, number)
 
 
 def ydecoded(body):
     rows, out = body.split(b"\r\n"), bytearray()
     for row in rows[1:next(at for at, row in enumerate(rows) if row.startswith(b"=yend"))]:
         escaped = False
+        if row.startswith(b"=ypart"):
+            continue
         for byte in row:
             if byte == 61 and not escaped:
                 escaped = True
@@ -69,12 +83,13 @@ FORMS = {
     "uuencode": (lambda name, octets: b"\r\n" + uuencoded(name, octets), uudecoded),
     "base64": (attached, None),
 }
-WAYS = ("article", "body", "post", "ihave")
+WAYS = ("article", "body", "parts", "post", "ihave")
 
 
 def names():
     return [f"{way}.{form}.{kind}" for way in WAYS for form in FORMS for kind in SAMPLES
-            if not (way == "body" and form == "base64")]  # a body alone does not say how it is encoded
+            if not (way == "body" and form == "base64")  # a body alone does not say how it is encoded
+            and not (way == "parts" and form != "yenc")]
 
 
 def article(name):
@@ -119,7 +134,10 @@ class Server(socketserver.StreamRequestHandler):
 
     def command(self, words):
         verb = words[0].upper() if words else ""
-        if verb in ("ARTICLE", "BODY"):
+        if verb == "BODY" and "/" in words[1]:
+            name, _, number = words[1].strip("<>").partition("/")
+            self.wfile.write(b"222 0 x\r\n" + block(ypart(name.encode(), SAMPLES[name.split(".")[2]], int(number))))
+        elif verb in ("ARTICLE", "BODY"):
             octets = article(words[1].strip("<>"))
             octets = octets if verb == "ARTICLE" else octets.partition(b"\r\n\r\n")[2]
             self.wfile.write((b"220" if verb == "ARTICLE" else b"222") + b" 0 " + words[1].encode() + b"\r\n" + block(octets))
@@ -145,6 +163,12 @@ def talk(server, name):
                     raise ConnectionResetError
                 return line[:3]
             file.readline()
+            if way == "parts":
+                read = b""
+                for number in (b"1", b"2"):
+                    say(b"BODY <" + name.encode() + b"/" + number + b">\r\n")
+                    read += ydecoded(read_block(file))
+                return "done", read.hex()
             if way in ("article", "body"):
                 say(b"%s <%s>\r\n" % (way.upper().encode(), name.encode()))
                 return "done", octets_of(name, read_block(file)).hex()
@@ -168,7 +192,7 @@ def judge(told, posted, events):
     for name in names():
         way, form, kind = name.split(".")
         outcome, octets = told[name]
-        reads = way in ("article", "body")
+        reads = way in ("article", "body", "parts")
         arrived = bool(octets) if reads else name in taken
         same = arrived and (bytes.fromhex(octets) if reads else octets_of(name, taken[name])) == SAMPLES[kind]
         av = str([info.get("av") for info in scanned if info.get("filename") == name])

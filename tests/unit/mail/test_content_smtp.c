@@ -153,6 +153,12 @@ static const struct conversation ambiguous[] = {
 		"message c2s from=a@x to=b@y 62+1 of 62+1 text=s\n"
 		"note c2s end_of_mail @70\n"
 		"message c2s from=a@x to=b@y 67+6 of 67+6 text=a\\0d\\0a\\0db\n"},
+	{"what is noted of the mail around it keeps its place",
+		{HELLO, FROM, RCPT, DATA, SAID_C("X: a\r.\r\nno field\r\n.\r\n")},
+		"note c2s bare_cr @57\n"
+		"note c2s end_of_mail @59\n"
+		"note c2s bad_line @64\n"
+		"message c2s from=a@x to=b@y 61+8 of 61+8 text=no field\n"},
 	{"a dot behind LF that ends nothing",
 		{HELLO, FROM, RCPT, DATA, SAID_C("Subject: s\r\n\r\na\n.b\n..\nc\r\n.\r\n")},
 		"message c2s from=a@x to=b@y 62+1 of 62+1 text=s\n"
