@@ -23,6 +23,10 @@ mail_start() {
 		mail_location = maildir:$LAB_RUN/mail/%u
 		mail_uid = mail
 		mail_gid = mail
+		mail_plugins = zlib
+		protocol imap {
+		  mail_plugins = zlib imap_zlib
+		}
 		first_valid_uid = 1
 		passdb {
 		  driver = static
