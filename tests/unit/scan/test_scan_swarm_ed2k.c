@@ -217,6 +217,7 @@ static void two_sources_have_a_half_each(void **state)
 		left = (struct left){0};
 		says_frames(gate, &next, false, &there, &left);
 		assert_int_equal(left.resets >= 2, evil);
+		assert_int_equal(stats(gate).content_ids_refused, evil);
 		gives_up(gate, &one);
 		gives_up(gate, &two);
 		gives_up(gate, &next);
