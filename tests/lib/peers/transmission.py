@@ -114,11 +114,11 @@ def main():
     elif verb == "want":
         torrents = rpc(port, "torrent-get", {"fields": ["id", "files"]})["torrents"]
         wanted = [int(word) for word in words[2:]]
-        if not torrents or not all(torrent["files"] for torrent in torrents):
+        if not torrents or not all(found["files"] for found in torrents):
             return 1
-        for torrent in torrents:
-            others = [n for n in range(len(torrent["files"])) if n not in wanted]
-            chosen = {"ids": [torrent["id"]], "files-wanted": wanted} | ({"files-unwanted": others} if others else {})
+        for found in torrents:
+            others = [n for n in range(len(found["files"])) if n not in wanted]
+            chosen = {"ids": [found["id"]], "files-wanted": wanted} | ({"files-unwanted": others} if others else {})
             rpc(port, "torrent-set", chosen)
     elif verb == "limit":
         rpc(port, "session-set", {"speed-limit-up": int(words[2]), "speed-limit-up-enabled": words[2] != "0"})
