@@ -49,16 +49,19 @@ struct msn_frame {
 	uint32_t session, id, length, flags;
 	uint64_t at, total; // of the message that it is a part of
 	uint32_t gone;      // of its bytes
+	uint32_t want;      // of the head: version 2
+	uint16_t message;   // ... bytes behind its first part
 	uint8_t kind;       // enum msn_frame_kind (p2p.c)
+	bool ready;         // the head is read
+	bool second;        // ... its first part is: version 2
 };
 
 struct msn_half {
-	uint8_t *kept;    // the line, and behind it the head; NULL: nothing is
-	uint64_t begin64; // of the command
-	uint64_t unit64;  // of the text
-	uint32_t left;    // of the payload, frame or block
-	uint32_t told;    // bytes of the text's message
-	uint32_t slp_done;
+	uint8_t *kept;       // the line, and behind it the head; NULL: nothing is
+	uint64_t begin64;    // of the command
+	uint64_t unit64;     // of the text
+	uint32_t left;       // of the payload, frame or block
+	uint32_t told;       // bytes of the text's message
 	uint16_t line, head; // bytes in `kept`
 	uint8_t phase;       // enum msn_phase
 	uint8_t sections;    // heads that are still to end
@@ -70,6 +73,7 @@ struct msn_half {
 	bool unsynced; // no command was read since the flow was joined, or a gap
 	bool open;     // a part of a message was told
 	bool sends;    // MSNFTP: the file
+	bool v2;       // frames of version 2
 	bool gapped;   // something was lost, perhaps a frame
 	struct msn_frame frame;
 };
@@ -99,6 +103,7 @@ struct msn_invite {
 struct msn_slp {
 	uint8_t *bytes;
 	uint32_t id, total;
+	uint32_t next; // where its next frame goes: version 2
 	uint8_t half;
 };
 

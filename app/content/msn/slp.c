@@ -127,15 +127,18 @@ static bool renames(const struct msn_session *session, struct content_text name)
 	       memcmp(label.file, session->label.file, sizeof(label.file)) != 0;
 }
 
+// Of a session whose bytes are coming nothing changes: who receives goes on with it.
 static void take_offer(
 	const struct msn_turn *to, struct content_text text, uint64_t id, struct offer *offer)
 {
 	struct msn_session *session = msn_session_of(to, (uint32_t)id);
+	struct msn_session again = {0};
 	unsigned half = offer->object ? !to->side : to->side;
 
-	if (renames(session, offer->name) && !session->base && !session->raw.at)
+	if (renames(session, offer->name) &&
+		(session->raw.id || !(session->base + session->raw.at)))
 		msn_note(to, CONTENT_NOTE_TWO_NAMES, to->half->begin64);
-	session = msn_session_new(to, session, (uint32_t)id);
+	session = session && session->raw.id ? &again : msn_session_new(to, session, (uint32_t)id);
 	session->call = msn_hash(msn_head_field(text, "call-id"));
 	session->label.half = (uint8_t)half;
 	session->label.size = offer->size <= INT64_MAX ? offer->size : 0;

@@ -200,6 +200,14 @@ static void take_head(
 	end_payload(to);
 }
 
+// "P2P-Dest: a@b.example;{GUID}"
+static bool has_places(struct content_text head)
+{
+	struct content_text to = msn_head_field(head, "p2p-dest");
+
+	return http_until(to, ';') < to.length;
+}
+
 // Of what is in the body its type tells.
 static enum content_fed begin_body(const struct msn_turn *to)
 {
@@ -213,6 +221,7 @@ static enum content_fed begin_body(const struct msn_turn *to)
 		if (!msn_need_more(to))
 			return CONTENT_NO_MEMORY;
 		half->phase = mime == MSN_MIME_P2P ? MSN_P2P : MSN_INVITE;
+		half->v2 = has_places(head_of(half));
 		half->head = 0;
 		return CONTENT_FED;
 	case MSN_MIME_OTHER: half->phase = MSN_SKIP; break;

@@ -79,6 +79,45 @@ static void say_direct(unsigned half, struct frame frame, const char *bytes, uin
 	made_say(half, from);
 }
 
+// Of version 2: a head of `own` octets, and that of the message, with what is still to come of it.
+static void put_v2(uint8_t kind, uint16_t package, uint32_t session, uint64_t rest,
+	const char *bytes, uint32_t length)
+{
+	uint32_t head = rest ? 20 : 8;
+
+	made_put("\x0c\2", 2);
+	made_put_be(head + length, 2);
+	made_put_be(4711, 4);
+	made_put("\2\2\1\1", 4); // a field
+	made_put_be(head, 1);
+	made_put_be(kind, 1);
+	made_put_be(package, 2);
+	made_put_be(session, 4);
+	if (rest) {
+		made_put("\1\x08", 2);
+		made_put_be(rest, 8);
+		made_put_be(0, 2);
+	}
+	made_put(bytes, length);
+}
+
+static void say_v2(unsigned half, uint8_t kind, uint16_t package, uint32_t session, uint64_t rest,
+	const char *bytes, uint32_t length)
+{
+	static const char head[] = "Content-Type: application/x-msnmsgrp2p\r\n"
+				   "P2P-Dest: anna@a.example;{1-2}\r\n\r\n";
+	char line[80];
+	uint32_t from = made.length;
+	uint32_t n = (uint32_t)sizeof(head) - 1 + 12 + (rest ? 20 : 8) + length + 4;
+	int have = snprintf(line, sizeof(line), "MSG bob@b.example;{3} Bob %u\r\n", n);
+
+	made_put(line, (size_t)have);
+	made_put(head, sizeof(head) - 1);
+	put_v2(kind, package, session, rest, bytes, length);
+	made_put_be(2, 4);
+	made_say(half, from);
+}
+
 static char slp[4096];
 
 static const char *invite(const char *guid, const char *session, const char *context)
@@ -216,6 +255,17 @@ static void test_lies(void **unused)
 	      "file 2 s2c offer name=new.txt user=bob@b.example size=21\n"
 	      "note s2c two_lengths @494\n"
 	      "end 2 CLOSED 656+9 all of it\n");
+	begin("offered again while its bytes come, under another name");
+	say_slp(HALF_S2C, 1, invite(FILE_GUID, "77", CONTEXT));
+	say_file(HALF_S2C, 77, 0, 21, "all of it, ");
+	say_slp(HALF_S2C, 1, invite(FILE_GUID, "77", SURROGATES));
+	say_file(HALF_S2C, 77, 11, 21, "as it was.");
+	check("file 1 s2c offer elsewhere name=new.txt user=bob@b.example size=21\n"
+	      "file 2 s2c offer name=new.txt user=bob@b.example size=21\n"
+	      "note s2c two_names @671\n"
+	      "file 3 s2c offer elsewhere name=\\f0\\9f\\9a\\80\\ef\\bf\\bda.exe "
+	      "user=bob@b.example size=21\n"
+	      "end 2 CLOSED 656+685 all of it, as it was.\n");
 	begin("a hole, and what was there before");
 	say_file(HALF_S2C, 5, 0, 12, "all ");
 	say_file(HALF_S2C, 5, 8, 12, "it!!");
@@ -354,6 +404,47 @@ static void test_direct(void **unused)
 	check("note c2s bad_length @8\n");
 }
 
+static void test_version_2(void **unused)
+{
+	const char *text = invite(FILE_GUID, "77", CONTEXT);
+	uint32_t length = (uint32_t)strlen(text);
+	uint32_t from;
+
+	(void)unused;
+	begin("between places of two accounts");
+	say_v2(HALF_S2C, 1, 1, 0, length - 200, text, 200);
+	say_v2(HALF_S2C, 0, 1, 0, 0, text + 200, length - 200);
+	say_v2(HALF_S2C, 7, 2, 77, 10, "all of it, ", 11);
+	say_v2(HALF_S2C, 6, 2, 77, 0, "as it was.", 10);
+	check("file 1 s2c offer elsewhere name=new.txt user=bob@b.example size=21\n"
+	      "file 2 s2c offer name=new.txt user=bob@b.example size=21\n"
+	      "end 2 CLOSED 735+150 all of it, as it was.\n");
+	begin("a head that is too long, and a message that goes beyond its frame");
+	from = made.length;
+	made_put_text("MSG b@b.example B 78\r\nContent-Type: application/x-msnmsgrp2p\r\nP2P-Dest: "
+		      "a;{1}\r\n"
+		      "\r\n\xff"
+		      "123456789012345678");
+	made_say(HALF_S2C, from);
+	from = made.length;
+	made_put_text("MSG b@b.example B 98\r\nContent-Type: application/x-msnmsgrp2p\r\nP2P-Dest: "
+		      "a;{1}\r\n\r\n");
+	made_put("\x08\2\0\xff\0\0\0\0\x08\7\0\1\0\0\0\5", 16);
+	made_put_text("all of it, and a footer");
+	made_say(HALF_S2C, from);
+	check("note s2c bad_length @0\n"
+	      "file 1 s2c none\n"
+	      "end 1 CLOSED 197+23 all of it, and a footer\n");
+	begin("of version 2 between two clients");
+	from = made.length;
+	made_put("\4\0\0\0foo", 8);
+	made_put_le(12 + 8 + 9, 4);
+	put_v2(7, 1, 5, 0, "all of it", 9);
+	made_say(HALF_C2S, from);
+	check("file 1 c2s none\n"
+	      "end 1 CLOSED 32+9 all of it\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_version_2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
