@@ -50,6 +50,17 @@ def msn(octets):
             yield body
 
 
+def yahoo(octets):
+    """Field 14 of messages."""
+    at = 0
+    while octets[at:at + 4] == b"YMSG" and len(octets) >= at + 20:
+        length, service = struct.unpack(">HH", octets[at + 8:at + 12])
+        fields = octets[at + 20:at + 20 + length].split(b"\xc0\x80")
+        if service in (6, 0x17, 0x18, 0x20, 0xA8):
+            yield from (value for key, value in zip(fields[::2], fields[1::2]) if key in (b"14", b"117") and value)
+        at += 20 + length
+
+
 def edonkey(octets):
     at = 0
     while octets[at:at + 1] in (b"\xe3", b"\xc5") and len(octets) >= at + 6:
@@ -59,7 +70,7 @@ def edonkey(octets):
         at += 5 + length
 
 
-READERS = {"irc": irc, "xmpp": xmpp, "msn": msn, "edonkey": edonkey}
+READERS = {"irc": irc, "xmpp": xmpp, "msn": msn, "yahoo": yahoo, "edonkey": edonkey}
 
 
 def halves(path):

@@ -13,8 +13,11 @@ class Form:
     """A row. `begins`: (direction, octets) of a login; in `directions` messages are sent."""
     name, port, begins, directions = "", 0, (), (0, 1)
     blank = b" "
+    greets = 0          # messages in the login
     unfit = ""          # characters that no message has
     codec = "utf-8"
+    # A frame is read when it is whole: of one that is cut the keyword may leave, but never the end, without which nobody shows it.
+    told_whole = False
 
     def raw(self, text):
         """The octets of a text, as they are sent."""
@@ -112,6 +115,34 @@ class Msn(Form):
         return (b"MSG bob@b.example Bob %d\r\n" % size if direction else b"MSG 3 N %d\r\n" % size) + head, b""
 
 
+class Oscar(Form):
+    name, port, unfit, told_whole = "oscar", 5190, "<>&", True
+    begins = ((0, b"*\1\0\0\0\4\0\0\0\1"), (1, b"*\1\0\0\0\4\0\0\0\1"))
+
+    def raw(self, text):
+        return text.encode() if text.isascii() else text.encode("utf-16-be")
+
+    def frame(self, direction, raw):
+        charset = 0 if raw.isascii() and 0 not in raw else 2
+        fragment = struct.pack(">BBHHH", 1, 1, 4 + len(raw), charset, 0)
+        body = b"cookie..\0\1\3bob" + (bytes(4) if direction else b"") + struct.pack(">HH", 2, len(fragment) + len(raw)) + fragment
+        size = 10 + len(body) + len(raw)
+        return struct.pack(">BBHHHHHI", 0x2A, 2, 1, size, 4, 7 if direction else 6, 0, 1) + body, b""
+
+
+class Yahoo(Form):
+    name, port, unfit, told_whole, greets = "yahoo", 5050, "<>&", True, 1
+
+    @property
+    def begins(self):
+        return ((0, self.sent(0, "hello")),)
+
+    def frame(self, direction, raw):
+        pairs = ((b"5", b"anna"), (b"4", b"bob")) if direction else ((b"1", b"anna"), (b"5", b"bob"))
+        body = b"".join(b"%s\xc0\x80%s\xc0\x80" % pair for pair in pairs) + b"14\xc0\x80"
+        return struct.pack(">4sHHHHII", b"YMSG", 16, 0, len(body) + len(raw) + 2, 6, 1, 7) + body, b"\xc0\x80"
+
+
 class Edonkey(Form):
     name, port = "edonkey", 4662
 
@@ -179,7 +210,7 @@ class Adc(Form):
         return 0, len(self.frame(direction, raw)[0]) + len(raw)
 
 
-FORMS = (Irc(), IrcTopic(), Xmpp(), XmppRoom(), XmppCarbon(), Msn(), Edonkey(), EdonkeyServer(), Nmdc(), NmdcPrivate(), Adc())
+FORMS = (Irc(), IrcTopic(), Xmpp(), XmppRoom(), XmppCarbon(), Msn(), Oscar(), Yahoo(), Edonkey(), EdonkeyServer(), Nmdc(), NmdcPrivate(), Adc())
 
 
 def teamspeak(direction, number, text):
