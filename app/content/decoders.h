@@ -17,17 +17,15 @@
 	X(http)             \
 	X(imap)             \
 	X(irc)              \
-	X(nfs)              \
-	X(pop3)             \
-	X(smb)              \
 	X(msn)              \
 	X(nfs)              \
 	X(nntp)             \
-	X(smb)              \
 	X(oscar)            \
+	X(pop3)             \
+	X(smb)              \
 	X(smtp)             \
-	X(teamspeak)        \
 	X(soulseek)         \
+	X(teamspeak)        \
 	X(tftp)             \
 	X(xmpp)             \
 	X(yahoo)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-MAGIC, VERSION, PAGE = 0x6C737363, 1, 4096
+MAGIC, VERSION, PAGE = 0x6C737363, 2, 4096
 REQUEST, VERDICT, BORN, REPLACE, GONE, FAILED, FOLDER = range(1, 8)
 VALUES = ["clean", "unscanned", "error", "timeout", "infected"]
 REASONS = ["none", "too_big", "too_deep", "encrypted", "format", "limit", "protocol", "busy", "no_engine"]
@@ -29,9 +29,9 @@ def control(kind, number, text=b""):
     return head(kind, number) + struct.pack("=iIQQ32s192s", 0, 0, 0, 0, b"", text)
 
 
-def request(number, size, extents, flags=1):
+def request(number, size, extents, flags=1, lead=0):
     body = b"".join(struct.pack("=II", page, size) for page, size in extents)
-    return head(REQUEST, number) + struct.pack("=QII", size, flags, len(extents)) + body.ljust(8 * EXTENTS, b"\0")
+    return head(REQUEST, number) + struct.pack("=QIIII", size, flags, len(extents), lead, 0) + body.ljust(8 * EXTENTS, b"\0")
 
 
 class Arena:
