@@ -274,12 +274,18 @@ static void end_all(struct peer *peer, struct content_turn *turn)
 	peer->work = NULL;
 }
 
+static enum content_fed finish(struct peer *peer, struct content_turn *turn)
+{
+	end_all(peer, turn);
+	peer->halves[0].phase = peer->halves[1].phase = PEER_OVER;
+	return CONTENT_OVER;
+}
+
 static enum content_fed go_on(struct peer *peer, struct content_turn *turn)
 {
 	if (peer->halves[0].phase != PEER_OVER || peer->halves[1].phase != PEER_OVER)
 		return CONTENT_FED;
-	end_all(peer, turn);
-	return CONTENT_OVER;
+	return finish(peer, turn);
 }
 
 static enum content_fed take(void *state, unsigned half, struct content_turn *turn,
@@ -356,11 +362,11 @@ static enum content_fed take_datagram(
 {
 	turn->taken = span->extent;
 	if (!is_utp(span))
-		return peer->utp_datagrams || turn->asks_opaque ? CONTENT_FED : CONTENT_OVER;
+		return peer->utp_datagrams || turn->asks_opaque ? CONTENT_FED : finish(peer, turn);
 	if (++peer->utp_datagrams < UTP_ENOUGH)
 		return CONTENT_FED;
 	turn->sink->note(turn->sink->ctx, CONTENT_NOTE_OPAQUE_UTP, span->half & 1, span->offset64);
-	return CONTENT_OVER;
+	return finish(peer, turn);
 }
 
 static enum content_fed feed(void *state, const struct span *span, struct content_turn *turn)
