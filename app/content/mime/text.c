@@ -189,8 +189,7 @@ static bool is_letter(uint8_t byte)
 static void html_open(const struct mime_call *to, uint8_t byte, const struct mime_run *run)
 {
 	struct mime_text *text = &to->mime->text;
-	const struct mime_run sign = {
-		.from64 = text->mark64, .to64 = run->from64, .as_is = run->as_is};
+	const struct mime_run sign = {.from64 = text->mark64, .to64 = run->from64};
 
 	text->named = text->equals = false;
 	text->dashes = 0;
@@ -203,7 +202,7 @@ static void html_open(const struct mime_call *to, uint8_t byte, const struct mim
 		text->html = MIME_HTML_DECLARATION;
 	} else {
 		text->html = MIME_HTML_TEXT;
-		add_shown(to, '<', &sign, sign.as_is);
+		add_shown(to, '<', &sign, false); // bytes that say nothing may stand behind it
 		html_in_text(to, byte, run);
 	}
 }
