@@ -62,19 +62,19 @@ static const struct conversation fetches[] = {
 			       "OK\r\n"),
 			SAID_C("3 UID FETCH 7 (BODY.PEEK[]<20.20>)\r\n"),
 			SAID_S("* 1 FETCH (UID 7 BODY[]<20> {20}\r\nSubject: "
-			       "s\r\n\r\nhel \r\n)\r\n3 "
+			       "s\r\n\r\nhey \r\n)\r\n3 "
 			       "OK\r\n"),
 			SAID_C("4 UID FETCH 7 (BODY.PEEK[]<40.20>)\r\n"),
 			SAID_S("* 1 FETCH (UID 7 BODY[]<40> {4}\r\nlo\r\n)\r\n4 OK\r\n")},
 		"message s2c from=a@x to=bob 158+1 of 158+1 text=s\n"
-		"message s2c from=a@x to=bob 163+50 of 163+50 blank=00 text=hel \\0d\\0alo\n"},
+		"message s2c from=a@x to=bob 163+50 of 163+50 blank=00 text=hey \\0d\\0alo\n"},
 	{"parts of one mail, out of order",
 		{HELLO, LOGIN, SAID_C("2 FETCH 7 BODY[]<20.20>\r\n"),
-			SAID_S("* 7 FETCH (BODY[]<20> {20}\r\nSubject: s\r\n\r\nhel \r\n)\r\n2 "
+			SAID_S("* 7 FETCH (BODY[]<20> {20}\r\nSubject: s\r\n\r\nhey \r\n)\r\n2 "
 			       "OK\r\n")},
 		"note s2c coding_unknown @81\n"
 		"message s2c to=bob 90+1 of 90+1 text=s\n"
-		"message s2c to=bob 95+4 of 95+4 text=hel \n"},
+		"message s2c to=bob 95+4 of 95+4 text=hey \n"},
 };
 
 static const struct conversation parts[] = {
