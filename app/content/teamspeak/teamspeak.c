@@ -144,7 +144,8 @@ static enum content_fed feed(void *of, const struct span *span, struct content_t
 	struct teamspeak_half *half = &state->halves[span->half & 1];
 
 	turn->taken = span->extent;
-	if (span_length(span) > HEAD_BYTES && octets_le16(span_bytes(span)) == COMMAND)
+	if (span->flags & SPAN_DATAGRAM && span_length(span) > HEAD_BYTES &&
+		octets_le16(span_bytes(span)) == COMMAND)
 		take(half, span, turn);
 	return CONTENT_FED;
 }

@@ -419,7 +419,9 @@ static enum content_fed feed(void *of, const struct span *span, struct content_t
 		turn->taken = span->extent;
 		return CONTENT_OVER;
 	}
-	if (state->mode == XMPP_NEW && span->extent)
+	if (state->mode == XMPP_NEW && !span->extent)
+		return CONTENT_FED; // an end, before it is known what this is
+	if (state->mode == XMPP_NEW)
 		state->mode = bytestream_begins(span, turn) ? XMPP_BYTESTREAM : XMPP_TALK;
 	if (state->mode != XMPP_BYTESTREAM)
 		return feed_talk(state, span, turn);

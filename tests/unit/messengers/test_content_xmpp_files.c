@@ -346,6 +346,10 @@ static const struct conversation streams[] = {
 		{SAID_ANNOUNCED(file_c2s), SAID_C(GREET ASK), SAID_S(TAKEN REPLY),
 			SAID_FIN(HALF_C2S), SAID_FIN(HALF_S2C)},
 		""},
+	{"one end has nothing to say, and says so first",
+		{SAID_FIN(HALF_S2C), SAID_C(GREET ASK "abc"), SAID_FIN(HALF_C2S)},
+		"file 1 c2s none\n"
+		"end 1 CLOSED 50+3 abc\n"},
 	{"an address of no kind", {SAID_C("\5\1\0\5\1\0\2abc"), SAID_S("\5\0")},
 		"note c2s bad_line @6\n"},
 	{"what is no SOCKS5 behind a greeting", {SAID_C("\5\1\0GET"), SAID_S("\5\0")},
