@@ -309,6 +309,14 @@ static bool is_last(const struct imap_state *state, const struct item *item, uin
 	return !item->is_part;
 }
 
+// The next octets of the mail that is open.
+static bool goes_on(
+	const struct imap_state *state, const struct item *item, const struct imap_section *section)
+{
+	return item->is_part && item->origin && state->halves[HALF_S2C].mail.mime &&
+	       item->origin == state->next && is_same(section, &state->open);
+}
+
 static enum imap_value begin_mail(struct imap_input *in, const struct item *item, uint64_t size)
 {
 	struct imap_state *state = in->state;
@@ -318,8 +326,7 @@ static enum imap_value begin_mail(struct imap_input *in, const struct item *item
 	if (how.quoted) // short
 		size = 0;
 	state->fetch.ends = is_last(state, item, size);
-	if (item->is_part && item->origin && state->halves[HALF_S2C].mail.mime &&
-		item->origin == state->next && is_same(&section, &state->open)) {
+	if (goes_on(state, item, &section)) {
 		state->next += size;
 		return IMAP_VALUE_MAIL;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures of messages.
+// Reads how a message is built of parts (BODYSTRUCTURE).
 #include "content/imap/structure.h"
 
 #include "content/http/text.h"

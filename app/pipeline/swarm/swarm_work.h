@@ -208,4 +208,9 @@ void prove_free(struct swarm *swarm);
 void prove_came(
 	struct swarm *swarm, struct object *object, uint64_t from, uint32_t fresh, bool differs);
 
+static inline uint32_t swarm_number_of(const struct swarm *swarm, const struct object *object)
+{
+	return (uint32_t)(object - swarm->objects);
+}
+
 #endif

@@ -46,11 +46,6 @@ void table_free(struct swarm *swarm)
 		munmap(swarm->objects, bytes_of(swarm));
 }
 
-static uint32_t number_of(const struct swarm *swarm, const struct object *object)
-{
-	return (uint32_t)(object - swarm->objects);
-}
-
 static uint32_t *bucket_of(const struct swarm *swarm, const struct content_id *id, uint64_t size)
 {
 	uint64_t words[6] = {[4] = id->kind, [5] = size};
@@ -73,7 +68,7 @@ static void lru_remove(struct swarm *swarm, struct object *object)
 
 static void lru_append(struct swarm *swarm, struct object *object)
 {
-	uint32_t number = number_of(swarm, object);
+	uint32_t number = swarm_number_of(swarm, object);
 
 	object->lru_prev = swarm->lru_last;
 	object->lru_next = NONE;
@@ -90,7 +85,7 @@ static void unhook(struct swarm *swarm, struct object *object)
 
 	if (!object->hooked)
 		return;
-	while (*at != number_of(swarm, object))
+	while (*at != swarm_number_of(swarm, object))
 		at = &swarm->objects[*at].next_in_bucket;
 	*at = object->next_in_bucket;
 	object->hooked = false;
@@ -133,7 +128,7 @@ static void drop(struct swarm *swarm, struct object *object)
 	content_give(swarm->memory, object->pieces);
 	content_give(swarm->memory, object->digests);
 	object->next_free = swarm->free_object;
-	swarm->free_object = number_of(swarm, object);
+	swarm->free_object = swarm_number_of(swarm, object);
 }
 
 static bool is_idle(const struct object *object)
@@ -326,7 +321,7 @@ static struct object *make(struct swarm *swarm, const struct swarm_file *what,
 	uint32_t *bucket = bucket_of(swarm, id, object->size);
 
 	object->next_in_bucket = *bucket;
-	*bucket = number_of(swarm, object);
+	*bucket = swarm_number_of(swarm, object);
 	object->hooked = true;
 	lru_append(swarm, object);
 	return object;
@@ -447,7 +442,7 @@ static uint32_t make_file(
 	struct file *file = &swarm->files[number];
 	uint32_t was = file->changes ? (uint32_t)file->changes + 1 : 0;
 
-	*file = (struct file){.object = number_of(swarm, object),
+	*file = (struct file){.object = swarm_number_of(swarm, object),
 		.next = object->files,
 		.from = what->whole->file_from,
 		.size = what->size,
@@ -535,80 +530,4 @@ void swarm_close(struct swarm *swarm, uint32_t number)
 bool swarm_is_shared(const struct swarm *swarm, uint32_t number)
 {
 	return atomic_load(&swarm->files[number].opens) > 1;
-}
-
-// ---- what is to be proven ----
-
-void verify_push(struct swarm *swarm, struct object *object)
-{
-	uint32_t number = number_of(swarm, object);
-
-	swarm_lock(&swarm->lock);
-	if (!object->in_verify) {
-		object->in_verify = true;
-		object->verify_next = NONE;
-		if (swarm->verify_last)
-			swarm->objects[swarm->verify_last].verify_next = number;
-		else
-			atomic_store(&swarm->verify_first, number);
-		swarm->verify_last = number;
-	}
-	swarm_unlock(&swarm->lock);
-}
-
-struct object *verify_pop(struct swarm *swarm)
-{
-	struct object *object = NULL;
-
-	if (!atomic_load(&swarm->verify_first))
-		return NULL;
-	swarm_lock(&swarm->lock);
-	uint32_t number = atomic_load(&swarm->verify_first);
-
-	if (number) {
-		object = &swarm->objects[number];
-		object->in_verify = false;
-		atomic_store(&swarm->verify_first, object->verify_next);
-		if (!object->verify_next)
-			swarm->verify_last = NONE;
-		atomic_fetch_add(&object->refs, 1);
-	}
-	swarm_unlock(&swarm->lock);
-	return object;
-}
-
-bool swarm_work_is_due(void *arg)
-{
-	struct swarm *swarm = arg;
-
-	return atomic_load(&swarm->verify_first) != NONE;
-}
-
-// ---- what is to be told ----
-
-void condemned_push(struct swarm *swarm, struct object *object)
-{
-	swarm_lock(&swarm->lock);
-	object->condemned_next = atomic_load(&swarm->condemned_first);
-	atomic_store(&swarm->condemned_first, number_of(swarm, object));
-	atomic_fetch_add(&object->refs, 1);
-	swarm_unlock(&swarm->lock);
-}
-
-bool swarm_condemned(struct swarm *swarm, struct content_id *id, uint32_t *flow)
-{
-	if (!atomic_load_explicit(&swarm->condemned_first, memory_order_relaxed))
-		return false;
-	swarm_lock(&swarm->lock);
-	uint32_t number = atomic_load(&swarm->condemned_first);
-	struct object *object = &swarm->objects[number];
-
-	if (number) {
-		atomic_store(&swarm->condemned_first, object->condemned_next);
-		*id = object->id;
-		*flow = swarm->files[object->infected].job.flow;
-		atomic_fetch_sub(&object->refs, 1);
-	}
-	swarm_unlock(&swarm->lock);
-	return number;
 }
