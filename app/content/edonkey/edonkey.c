@@ -428,6 +428,7 @@ const struct content_decoder content_edonkey = {
 	.state_bytes = sizeof(struct ed2k_session),
 	.finds =
 		CONTENT_FINDS_FILES | CONTENT_FINDS_CHAT | CONTENT_FINDS_IDS | CONTENT_FINDS_OPAQUE,
+	.opens = true,
 	.feed = feed,
 	.over = over,
 };
