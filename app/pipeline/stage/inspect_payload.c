@@ -39,17 +39,11 @@ static bool is_fed_beside(const struct inspection *in)
 	       !flow_content_others_over(in->lcore, in->ctx->ref, false);
 }
 
-static void decode(struct inspection *in, const struct span *span)
+static void feed_decoder(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
 	const struct decoder_sink sink = learned_sink(in);
-
-	if (unlikely(in->cold->content)) {
-		inspect_content(in, span, &sink);
-		if (!is_fed_beside(in))
-			return;
-	}
 	int rc = decoder_feed(
 		lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state, &sink);
 
@@ -66,6 +60,23 @@ static void decode(struct inspection *in, const struct span *span)
 	flow->flags &= (uint16_t)~FLOW_DECODED;
 	classify_end(lcore->classifier, &flow->decoder_state);
 	in->ctx->flags |= CTX_DECODED;
+}
+
+static void feed_content(struct inspection *in, const struct span *span)
+{
+	const struct decoder_sink sink = learned_sink(in);
+
+	inspect_content(in, span, &sink);
+}
+
+static void decode(struct inspection *in, const struct span *span)
+{
+	if (unlikely(in->cold->content)) {
+		feed_content(in, span);
+		if (!is_fed_beside(in))
+			return;
+	}
+	feed_decoder(in, span);
 }
 
 static struct classify_flow about_flow(const struct inspection *in, const struct span *span)
@@ -255,7 +266,7 @@ static bool begin_content(
 	if (!inspect_content_begin(in, span, seen, &sink))
 		return false;
 	in->flow->flags |= FLOW_DECODED;
-	inspect_content(in, span, &sink);
+	decode(in, span); // who learns of others reads from this span on, too
 	return true;
 }
 
@@ -397,7 +408,7 @@ static __rte_noinline bool consume_content(struct inspection *in, const struct s
 	if (!in->cold->content)
 		return false;
 	if (in->flow->flags & FLOW_DECODED)
-		decode(in, span);
+		feed_content(in, span);
 	return true;
 }
 
@@ -419,6 +430,8 @@ static void consume(struct inspection *in, const struct span *span)
 		classify(in, span);
 	else if (flow->flags & FLOW_DECODED && likely(!content))
 		decode(in, span);
+	else if (content && is_fed_beside(in)) // who learns of others: now the ends are heard
+		feed_decoder(in, span);
 }
 
 // Its ends speak something else than the flow was taken for.

@@ -135,7 +135,7 @@ class Yahoo(Form):
 
     @property
     def begins(self):
-        return ((0, self.sent(0, "hello")),)
+        return ((0, self.sent(0, "0")),)
 
     def frame(self, direction, raw):
         pairs = ((b"5", b"anna"), (b"4", b"bob")) if direction else ((b"1", b"anna"), (b"5", b"bob"))
