@@ -227,10 +227,14 @@ static void on_message(void *ctx, const struct content_message *message)
 			.begins64 = message->begins64, .unit64 = message->unit64};
 	kept->open = message->goes_on;
 	kept->ends64 = message->ends64;
-	check(kept->length + message->text.length <= sizeof(kept->text), "a text has a bound");
-	if (message->text.length)
-		memcpy(kept->text + kept->length, message->text.bytes, message->text.length);
-	kept->length += message->text.length;
+	check(message->text.length <= sizeof(kept->text), "a part of a text has a bound");
+	// of a text that is longer its beginning is shown
+	uint32_t room = (uint32_t)sizeof(kept->text) - kept->length;
+	uint32_t here = message->text.length < room ? message->text.length : room;
+
+	if (here)
+		memcpy(kept->text + kept->length, message->text.bytes, here);
+	kept->length += here;
 	if (message->goes_on)
 		return;
 	put(transcript, "message %s", half_word(message->half));
