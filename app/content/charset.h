@@ -76,4 +76,19 @@ static inline bool text_is_cut(const struct text_out *out)
 	return out->length > out->size;
 }
 
+// Bytes at the end of a text that begin a character of UTF-8 whose rest is not here: 0 to 3.
+static inline uint32_t charset_unfinished(const uint8_t *bytes, uint32_t length)
+{
+	for (uint32_t n = 1; n <= 3 && n <= length; n++) {
+		uint8_t byte = bytes[length - n];
+
+		if ((byte & 0xc0) == 0x80)
+			continue;
+		return (byte >= 0xc0 && n < 2) || (byte >= 0xe0 && n < 3) || (byte >= 0xf0 && n < 4)
+			       ? n
+			       : 0;
+	}
+	return 0;
+}
+
 #endif

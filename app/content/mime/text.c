@@ -2,24 +2,10 @@
 // The texts of a mail as messages: bodies, in UTF-8 where their charset is known, without the
 // markup of HTML; subjects. Where the text is as it was sent what matched in it can be blanked,
 // else all of it, line ends excepted.
+#include "content/charset.h"
 #include "content/http/text.h"
 #include "content/mime/work.h"
 #include "content/text_decode.h"
-
-// Bytes at the end that begin a character of UTF-8 whose rest is not here.
-static uint32_t unfinished(const struct mime_text *text)
-{
-	for (uint32_t n = 1; n <= 3 && n <= text->length; n++) {
-		uint8_t byte = text->bytes[text->length - n];
-
-		if ((byte & 0xc0) == 0x80)
-			continue;
-		return (byte >= 0xc0 && n < 2) || (byte >= 0xe0 && n < 3) || (byte >= 0xf0 && n < 4)
-			       ? n
-			       : 0;
-	}
-	return 0;
-}
 
 static struct content_message message_of(const struct mime_call *to)
 {
@@ -79,7 +65,7 @@ void mime_text_flush(const struct mime_call *to)
 	struct mime_text *text = &to->mime->text;
 
 	if (text->on && text->length)
-		put_out(to, unfinished(text));
+		put_out(to, charset_unfinished(text->bytes, text->length));
 }
 
 void mime_text_begin(const struct mime_call *to, bool html)
@@ -107,7 +93,7 @@ static void add(const struct mime_call *to, uint8_t byte, const struct mime_run 
 	if (!text->any && blank)
 		return;
 	if (text->length == sizeof(text->bytes))
-		put_out(to, unfinished(text));
+		put_out(to, charset_unfinished(text->bytes, text->length));
 	text->torn &= text->any;
 	if (!text->any)
 		text->unit64 = text->begins64 = text->ends64 =

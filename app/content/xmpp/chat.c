@@ -3,6 +3,7 @@
 // parts as soon as they are here. Elements are lines, with a line feed between them that the stream
 // does not have.
 #include <string.h>
+#include "content/charset.h"
 #include "content/xmpp/stream.h"
 
 // `behind64`: where the stanza ends, or as far as it is known. White space may stand for a stanza
@@ -39,21 +40,6 @@ static void report(const struct xmpp_turn *to, uint32_t length, bool goes_on, ui
 	chat->in_pieces = chat->decoded = false;
 }
 
-// Bytes at the end that begin a character of UTF-8 whose rest is not here.
-static uint32_t unfinished(const struct xmpp_chat *chat)
-{
-	for (uint32_t n = 1; n <= 3 && n <= chat->length; n++) {
-		uint8_t byte = chat->text[chat->length - n];
-
-		if ((byte & 0xc0) == 0x80)
-			continue;
-		return (byte >= 0xc0 && n < 2) || (byte >= 0xe0 && n < 3) || (byte >= 0xf0 && n < 4)
-			       ? n
-			       : 0;
-	}
-	return 0;
-}
-
 // All but what `keeps` says; that is a run of its own then.
 static void put_out(const struct xmpp_turn *to, uint32_t keeps)
 {
@@ -74,7 +60,7 @@ void xmpp_chat_flush(const struct xmpp_turn *to)
 	struct xmpp_work *work = to->half->work;
 
 	if (work)
-		put_out(to, unfinished(&work->chat));
+		put_out(to, charset_unfinished(work->chat.text, work->chat.length));
 }
 
 static void finish(const struct xmpp_turn *to, uint64_t behind64)
@@ -125,13 +111,13 @@ void xmpp_chat_put(const struct xmpp_turn *to, const struct xml_token *token)
 		finish(to, at64);
 	chat->level = level;
 	if (sizeof(chat->text) - chat->length < sizeof(work->reader.point) + 1)
-		put_out(to, unfinished(chat));
+		put_out(to, charset_unfinished(chat->text, chat->length));
 	if (!chat->length || chat->ends64 != at64)
 		begin_run(to, at64);
 	chat->decoded |= !as_it_is;
 	for (uint32_t done = 0; done < token->length;) {
 		if (sizeof(chat->text) == chat->length)
-			put_out(to, unfinished(chat));
+			put_out(to, charset_unfinished(chat->text, chat->length));
 		uint32_t here = (uint32_t)sizeof(chat->text) - chat->length;
 
 		if (here > token->length - done)
