@@ -48,7 +48,7 @@ static int add_fcntl(scmp_filter_ctx filter)
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		rc |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i]));
+			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0));
 	return rc;
 }
 
