@@ -287,5 +287,5 @@ void scan_clam_scan(
 	if (scan_refused())
 		scan_facts_reason(&look.facts, SCAN_REASON_LIMIT);
 	scan_seen_end(&look.seen, &look.facts);
-	scan_verdict_make(result, &look.facts, out);
+	scan_verdict_make((int)result, &look.facts, out);
 }

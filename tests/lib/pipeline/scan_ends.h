@@ -8,6 +8,7 @@
 #define SLUICE_SCAN_ENDS_H
 
 #include "lib/pipeline/scan_gate.h"
+#include "pipeline/vocab/octets.h"
 
 #define ENDS_STREAM_MAX 8000
 #define ENDS_QUEUE      64
@@ -94,12 +95,11 @@ static inline void ends_collect(struct ends *ends)
 		unsigned header = (unsigned)(tcp - ip) + (tcp[12] >> 4) * 4u;
 
 		assert_true(queue->n <= ENDS_QUEUE);
-		frame->seq = (uint32_t)tcp[4] << 24 | (uint32_t)tcp[5] << 16 | tcp[6] << 8 | tcp[7];
-		frame->ack =
-			(uint32_t)tcp[8] << 24 | (uint32_t)tcp[9] << 16 | tcp[10] << 8 | tcp[11];
-		frame->window = (uint16_t)(tcp[14] << 8 | tcp[15]);
+		frame->seq = octets_be32(tcp + 4);
+		frame->ack = octets_be32(tcp + 8);
+		frame->window = octets_be16(tcp + 14);
 		frame->flags = tcp[13];
-		frame->length = (uint16_t)((ip[2] << 8 | ip[3]) - header);
+		frame->length = (uint16_t)(octets_be16(ip + 2) - header);
 		memcpy(frame->bytes, ip + header, frame->length);
 	}
 	pipe->n_sent = 0;

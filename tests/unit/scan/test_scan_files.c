@@ -153,7 +153,7 @@ static void windows_are_looked_at_as_they_close(void **state)
 		memset(body, 'b', sizeof(body));
 		memcpy(body + 4096 - shift, EVIL, shift);
 		body[4096] = 0;
-		snprintf(rest, sizeof(rest), "%s and so on", EVIL + shift);
+		snprintf(rest, sizeof(rest), "%s and so on", &EVIL[shift]);
 		assert_true(asks(gate, &tcp, 42000, "a.bin"));
 		says(gate, &tcp, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", &left);
 		for (unsigned at = 0; at < 4096; at += 1024) {

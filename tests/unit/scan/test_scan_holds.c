@@ -63,15 +63,17 @@ static bool arrives(enum ending ending)
 	return ending == CLEAN || ending == LATE_PASSES;
 }
 
-static void holds_or_says(
-	bool holds, const char *what, const struct ends_ways *ways, int framing, int ending)
+static void holds_or_says(bool holds, const char *what, const struct ends_ways *ways,
+	enum framing framing, enum ending ending)
 {
 	if (!holds)
-		fail_msg("%s, framing %d, ending %d: %s", ways->name, framing, ending, what);
+		fail_msg("%s, framing %u, ending %u: %s", ways->name, (unsigned)framing,
+			(unsigned)ending, what);
 }
 
 // The file is told in one of the three ways; what is the same for each of them.
-static void judge(const struct ends *ends, const struct stream *stream, int framing, int ending)
+static void judge(const struct ends *ends, const struct stream *stream, enum framing framing,
+	enum ending ending)
 {
 	const struct ends_ways *ways = ends->ways;
 	struct stats all = stats(ends->gate);

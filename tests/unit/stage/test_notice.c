@@ -197,7 +197,7 @@ static void what_left_ahead_is_reset(void **state)
 	(void)state;
 	say(&talk, false, GET("setup.exe"));
 	talk.seq[1] += 20;
-	assert_int_equal(say(&talk, true, OK5 + 20), 1);
+	assert_int_equal(say(&talk, true, &OK5[20]), 1);
 	talk.seq[1] -= (uint32_t)strlen(OK5);
 	both_are_reset(&talk, run(&talk, true, TH_ACK, OK5, 20));
 	gate_free(gate);
