@@ -8,7 +8,7 @@ scan_dcc.py make FOLDER                            the database, in FOLDER/db
 scan_dcc.py near|far SERVER ADDRESS OUT            the users of a side, which listen at ADDRESS; writes what became of each file
 scan_dcc.py judge FOLDER EVENTS                    tells of each way, on a line, whether it held: near.json, far.json, events"""
 import collections
-import json
+import functools
 import os
 import socket
 import struct
@@ -16,7 +16,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from rig import scan_samples  # noqa: E402 pylint: disable=wrong-import-position
+from rig import scan_samples, scan_ways  # noqa: E402 pylint: disable=wrong-import-position
 
 PORT, PATIENCE_S = 6667, 60
 # {way: who sends}
@@ -168,32 +168,22 @@ class User(threading.Thread):
 def play(side, server, address, out):
     told = {}
     users = [User(way, side[0], server, address, told) for way in WAYS]
-    for user in users:
-        user.start()
-    for user in users:
-        user.join()
-    with open(out + ".new", "w", encoding="utf-8") as file:
-        json.dump(told, file)
-    os.rename(out + ".new", out)
+    scan_ways.run(users)
+    scan_ways.write(out, told)
 
 
 class Judge:
     def __init__(self, folder, events):
-        self.told, self.infos, self.alerts = {}, collections.defaultdict(list), collections.defaultdict(list)
-        for side in ("near", "far"):
-            with open(os.path.join(folder, f"{side}.json"), encoding="utf-8") as file:
-                self.told[side[0]] = json.load(file)
-        with open(events, encoding="utf-8") as file:
-            for event in map(json.loads, file):
-                if event["event_type"] == "fileinfo":
-                    self.infos[event["fileinfo"].get("filename")].append(event)
-                elif event["event_type"] == "alert" and "scan" in event:
-                    self.alerts[event["item_id"]].append((event["scan"]["verdict"], event["scan"].get("name", event["scan"].get("reason")),
-                                                          event["alert"]["signature"], event["alert"]["action"]))
+        self.told, self.infos, self.alerts = scan_ways.told_by_sides(folder), collections.defaultdict(list), collections.defaultdict(list)
+        for event in scan_ways.events_of(events):
+            if event["event_type"] == "fileinfo":
+                self.infos[event["fileinfo"].get("filename")].append(event)
+            elif event["event_type"] == "alert" and "scan" in event:
+                self.alerts[event["item_id"]].append(scan_ways.verdict_of(event) + (event["alert"]["signature"], event["alert"]["action"]))
 
     def file(self, way, name, sample, octets):
         full, sender = f"{way}.{name}", WAYS[way]
-        given, taken = (self.told[side].get(full, {}) for side in (sender, "f" if sender == "n" else "n"))
+        given, taken = scan_ways.both_ends(self.told, full, sender)
         ends = (given.get("ended"), taken.get("ended"))
         if len(self.infos[full]) != 1:
             return f"{len(self.infos[full])} events; {given} {taken}"
@@ -218,27 +208,11 @@ class Judge:
                 return f"it was told as {verdict}, {alerts}"
         return None
 
-    def way(self, way):
-        for sample in files_of(way).samples.values():
-            for kind in scan_samples.kinds(sample):
-                name = f"{kind}.{sample.name}"
-                wrong = self.file(way, name, sample, sample.octets if kind == "evil" else sample.twin)
-                if wrong:
-                    yield f"{name}: {wrong}"
-
     def tell(self):
         for way in WAYS:
-            faults = list(self.way(way))
-            print(way, f"{len(faults)} did not hold" if faults else "held")
-            for fault in faults:
-                print(f"  {fault[:400]}")
+            judge = functools.partial(self.file, way)
+            scan_ways.tell(way, list(scan_ways.wrong_of_samples(files_of(way).samples.values(), judge)))
 
 
 if __name__ == "__main__":
-    what, *arguments = sys.argv[1:]
-    if what == "make":
-        scan_samples.write_database(os.path.join(arguments[0], "db"))
-    elif what == "judge":
-        Judge(*arguments).tell()
-    else:
-        play(what, *arguments)
+    scan_ways.main(play, Judge)

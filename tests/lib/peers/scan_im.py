@@ -10,7 +10,7 @@ scan_im.py near|far SERVER ADDRESS OUT             the users of a side, which li
 scan_im.py judge FOLDER EVENTS                     tells of each way, on a line, whether it held: near.json, far.json, events"""
 import base64
 import collections
-import json
+import functools
 import os
 import socket
 import struct
@@ -18,7 +18,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from rig import scan_samples  # noqa: E402 pylint: disable=wrong-import-position
+from rig import scan_samples, scan_ways  # noqa: E402 pylint: disable=wrong-import-position
 
 PATIENCE_S, FIRST_PORT, FEW = 60, 1863, ("eicar.com", "clam.zip", "clam.exe")
 WAYS = {f"{verb}-{sender}": sender for verb in ("msnftp", "p2p", "direct", "oft") for sender in "nf"}
@@ -315,31 +315,22 @@ class User(threading.Thread):
 def play(side, server, address, out):
     told = {}
     users = [User(way, side[0], server, address, told) for way in WAYS]
-    for user in users:
-        user.start()
-    for user in users:
-        user.join()
-    with open(out + ".new", "w", encoding="utf-8") as file:
-        json.dump(told, file)
-    os.rename(out + ".new", out)
+    scan_ways.run(users)
+    scan_ways.write(out, told)
 
 
 class Judge:
     def __init__(self, folder, events):
-        self.told, self.infos, self.alerts = {}, collections.defaultdict(list), collections.defaultdict(list)
-        for side in ("near", "far"):
-            with open(os.path.join(folder, f"{side}.json"), encoding="utf-8") as file:
-                self.told[side[0]] = json.load(file)
-        with open(events, encoding="utf-8") as file:
-            for event in map(json.loads, file):
-                if event["event_type"] == "fileinfo":
-                    self.infos[event["fileinfo"].get("filename")].append(event)
-                elif event["event_type"] == "alert" and "scan" in event:
-                    self.alerts[event["item_id"]].append((event["scan"]["verdict"], event["scan"].get("name"), event["alert"]["action"]))
+        self.told, self.infos, self.alerts = scan_ways.told_by_sides(folder), collections.defaultdict(list), collections.defaultdict(list)
+        for event in scan_ways.events_of(events):
+            if event["event_type"] == "fileinfo":
+                self.infos[event["fileinfo"].get("filename")].append(event)
+            elif event["event_type"] == "alert" and "scan" in event:
+                self.alerts[event["item_id"]].append(scan_ways.verdict_of(event) + (event["alert"]["action"],))
 
     def file(self, way, name, sample, octets):
         full, sender = f"{way}.{name}", WAYS[way]
-        given, taken = (self.told[side].get(full, {}) for side in (sender, "f" if sender == "n" else "n"))
+        given, taken = scan_ways.both_ends(self.told, full, sender)
         ends, infos = (given.get("ended"), taken.get("ended")), self.infos[full]
         if len(infos) != 1:
             return f"{len(infos)} events; {given} {taken}"
@@ -356,22 +347,9 @@ class Judge:
 
     def tell(self):
         for way in WAYS:
-            faults = []
-            for sample in files_of(way).samples.values():
-                for kind in scan_samples.kinds(sample):
-                    name = f"{kind}.{sample.name}"
-                    wrong = self.file(way, name, sample, sample.octets if kind == "evil" else sample.twin)
-                    faults += [f"{name}: {wrong}"] if wrong else []
-            print(way, f"{len(faults)} did not hold" if faults else "held")
-            for fault in faults:
-                print(f"  {fault[:400]}")
+            judge = functools.partial(self.file, way)
+            scan_ways.tell(way, list(scan_ways.wrong_of_samples(files_of(way).samples.values(), judge)))
 
 
 if __name__ == "__main__":
-    what, *arguments = sys.argv[1:]
-    if what == "make":
-        scan_samples.write_database(os.path.join(arguments[0], "db"))
-    elif what == "judge":
-        Judge(*arguments).tell()
-    else:
-        play(what, *arguments)
+    scan_ways.main(play, Judge)

@@ -12,7 +12,6 @@ xmpp_files.py near|far KIND SERVER ADDRESS OUT          the users of a side, who
 xmpp_files.py judge KIND FOLDER EVENTS                  tells of each way, on a line, whether it held: near.json, far.json, events"""
 import asyncio
 import collections
-import json
 import logging
 import os
 import socket
@@ -25,7 +24,7 @@ from slixmpp.xmlstream.handler import CoroutineCallback
 from slixmpp.xmlstream.matcher import StanzaPath
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from rig import scan_samples  # noqa: E402 pylint: disable=wrong-import-position
+from rig import scan_samples, scan_ways  # noqa: E402 pylint: disable=wrong-import-position
 
 CHAT, SECRET, PORT, PATIENCE_S, TICK_S = "chat.example", "pass", 5222, 40, 0.2
 IBB, S5B = "http://jabber.org/protocol/ibb", "http://jabber.org/protocol/bytestreams"
@@ -262,28 +261,21 @@ def play(side, kind, server, address, out):
     told = {}
     logging.basicConfig(level=logging.ERROR)
     asyncio.get_event_loop().run_until_complete(all_of_them())
-    with open(out + ".new", "w", encoding="utf-8") as file:
-        json.dump(told, file)
-    os.rename(out + ".new", out)
+    scan_ways.write(out, told)
 
 
 class Judge:
     def __init__(self, kind, folder, events):
-        self.kind, self.told, self.events = kind, {}, collections.defaultdict(list)
-        for side in ("near", "far"):
-            with open(os.path.join(folder, f"{side}.json"), encoding="utf-8") as file:
-                self.told[side[0]] = json.load(file)
-        with open(events, encoding="utf-8") as file:
-            for event in map(json.loads, file):
-                kind_of = event["event_type"]
-                if kind_of in ("transfer", "fileinfo"):
-                    self.events[kind_of, event[kind_of].get("filename")].append(event)
-                elif kind_of == "alert":
-                    self.events[kind_of, event.get("item_id")].append(event)
+        self.kind, self.told, self.events = kind, scan_ways.told_by_sides(folder), collections.defaultdict(list)
+        for event in scan_ways.events_of(events):
+            kind_of = event["event_type"]
+            if kind_of in ("transfer", "fileinfo"):
+                self.events[kind_of, event[kind_of].get("filename")].append(event)
+            elif kind_of == "alert":
+                self.events[kind_of, event.get("item_id")].append(event)
 
     def alerts(self, item):
-        return [(event["scan"]["verdict"], event["scan"].get("name", event["scan"].get("reason")), event["alert"]["action"])
-                for event in self.events["alert", item] if "scan" in event]
+        return [scan_ways.verdict_of(event) + (event["alert"]["action"],) for event in self.events["alert", item] if "scan" in event]
 
     def good(self, full, octets):
         digest, infos = scan_samples.sha256(octets), self.events["fileinfo", full]
@@ -310,7 +302,7 @@ class Judge:
 
     def file(self, way, name, octets, sample):
         full, sender = f"{way}.{name}", WAYS[way]
-        given, taken = (self.told[side].get(full, {}) for side in (sender, "f" if sender == "n" else "n"))
+        given, taken = scan_ways.both_ends(self.told, full, sender)
         if name.startswith("good"):
             if given.get("ended") != "closed" or taken.get("sha256") != scan_samples.sha256(octets):
                 return f"it did not arrive: {given} {taken}"
@@ -326,18 +318,11 @@ class Judge:
         for way in WAYS:
             faults = [f"{name}: {wrong}" for name, octets in files_of(self.kind, way).items()
                       if (wrong := self.file(way, name, octets, samples.get(name.split(".", 1)[1])))]
-            print(way, f"{len(faults)} did not hold" if faults else "held")
-            for fault in faults:
-                print(f"  {fault[:500]}")
+            scan_ways.tell(way, faults)
 
 
 if __name__ == "__main__":
-    what, *arguments = sys.argv[1:]
-    if what == "users":
+    if sys.argv[1:] == ["users"]:
         print(*(user_of(way, side) for way in WAYS for side in "nf"))
-    elif what == "make":
-        scan_samples.write_database(os.path.join(arguments[0], "db"))
-    elif what == "judge":
-        Judge(*arguments).tell()
     else:
-        play(what, *arguments)
+        scan_ways.main(play, Judge)
