@@ -258,3 +258,27 @@ void text_out_put(struct text_out *out, int32_t point)
 	}
 	out->length += n;
 }
+
+void charset_text(
+	struct text_out *out, enum text_charset charset, const uint8_t *bytes, uint32_t length)
+{
+	struct charset_decoder decoder;
+	int32_t points[2];
+
+	charset_begin(&decoder, charset);
+	for (uint32_t i = 0; i <= length; i++) {
+		unsigned n = i < length ? charset_push(&decoder, bytes[i], points)
+					: charset_end(&decoder, points);
+
+		for (unsigned j = 0; j < n; j++)
+			text_out_put(out, points[j]);
+	}
+}
+
+uint32_t charset_utf16_until_nul(const uint8_t *bytes, uint32_t length)
+{
+	for (uint32_t i = 0; i + 1 < length; i += 2)
+		if (!bytes[i] && !bytes[i + 1])
+			return i;
+	return length;
+}

@@ -76,6 +76,12 @@ static inline bool text_is_cut(const struct text_out *out)
 	return out->length > out->size;
 }
 
+// A whole text of a charset that is known, appended in UTF-8.
+void charset_text(
+	struct text_out *out, enum text_charset charset, const uint8_t *bytes, uint32_t length);
+// Bytes of UTF-16 before its first unit of 0, or all that are there.
+uint32_t charset_utf16_until_nul(const uint8_t *bytes, uint32_t length);
+
 // Bytes at the end of a text that begin a character of UTF-8 whose rest is not here: 0 to 3.
 static inline uint32_t charset_unfinished(const uint8_t *bytes, uint32_t length)
 {

@@ -34,23 +34,10 @@ static uint32_t decode(struct content_text text, uint8_t *out, uint32_t room)
 // Up to its NUL. Surrogates that are alone become U+FFFD.
 static struct content_text utf16(struct content_text text, uint8_t *out, uint32_t room)
 {
-	struct charset_decoder decoder;
 	struct text_out to = {.bytes = out, .size = room};
-	int32_t points[2];
-	uint32_t length = 0;
-	unsigned n;
 
-	while (length + 1 < text.length && (text.bytes[length] || text.bytes[length + 1]))
-		length += 2;
-	charset_begin(&decoder, CHARSET_UTF16LE);
-	for (uint32_t i = 0; i < length; i++) {
-		n = charset_push(&decoder, text.bytes[i], points);
-		for (unsigned j = 0; j < n; j++)
-			text_out_put(&to, points[j]);
-	}
-	n = charset_end(&decoder, points);
-	for (unsigned j = 0; j < n; j++)
-		text_out_put(&to, points[j]);
+	charset_text(&to, CHARSET_UTF16LE, text.bytes,
+		charset_utf16_until_nul(text.bytes, text.length));
 	return (struct content_text){out, to.written};
 }
 

@@ -48,10 +48,8 @@ static uint32_t head_length(const uint8_t *head)
 static struct content_text name_of(const struct oscar_half *half, uint8_t *room, uint32_t size)
 {
 	struct content_text name = {half->kept + NAME_AT, half->want - NAME_AT};
-	struct charset_decoder decoder;
 	struct text_out out = {.bytes = room, .size = size};
 	bool wide = octets_be16(half->kept + 188) == 2;
-	int32_t points[2];
 	uint32_t n = 0;
 
 	if (!wide) {
@@ -59,14 +57,8 @@ static struct content_text name_of(const struct oscar_half *half, uint8_t *room,
 		n = n < size ? n : size;
 		memcpy(room, name.bytes, n);
 	} else {
-		charset_begin(&decoder, CHARSET_UTF16BE);
-		for (uint32_t i = 0; i + 1 < name.length && (name.bytes[i] || name.bytes[i + 1]);
-			i++) {
-			unsigned made = charset_push(&decoder, name.bytes[i], points);
-
-			for (unsigned j = 0; j < made; j++)
-				text_out_put(&out, points[j]);
-		}
+		charset_text(&out, CHARSET_UTF16BE, name.bytes,
+			charset_utf16_until_nul(name.bytes, name.length));
 		n = out.written;
 	}
 	for (uint32_t i = 0; i < n; i++)

@@ -71,22 +71,14 @@ static struct content_text name_of(
 	const struct proposal *proposal, struct content_text name, uint8_t *room, uint32_t size)
 {
 	struct content_text charset = oscar_tlv_find(proposal->tlvs, TLV_CHARSET);
-	struct charset_decoder decoder;
 	struct text_out out = {.bytes = room, .size = size};
-	int32_t points[2];
 
 	if (!http_begins(charset, "unicode") && !http_begins(charset, "utf-16")) {
 		name.length = http_until(name, 0);
 		return name;
 	}
-	charset_begin(&decoder, CHARSET_UTF16BE);
-	for (uint32_t i = 0; i + 1 < name.length && (name.bytes[i] || name.bytes[i + 1]); i += 2)
-		for (unsigned byte = 0; byte < 2; byte++) {
-			unsigned n = charset_push(&decoder, name.bytes[i + byte], points);
-
-			for (unsigned j = 0; j < n; j++)
-				text_out_put(&out, points[j]);
-		}
+	charset_text(&out, CHARSET_UTF16BE, name.bytes,
+		charset_utf16_until_nul(name.bytes, name.length));
 	return (struct content_text){room, out.written};
 }
 

@@ -10,20 +10,9 @@
 
 static struct content_text narrow(struct content_text wide, uint8_t *out, uint32_t room)
 {
-	struct charset_decoder decoder;
 	struct text_out to = {.bytes = out, .size = room};
-	int32_t points[2];
-	unsigned n;
 
-	charset_begin(&decoder, CHARSET_UTF16BE);
-	for (uint32_t i = 0; i < wide.length; i++) {
-		n = charset_push(&decoder, wide.bytes[i], points);
-		for (unsigned j = 0; j < n; j++)
-			text_out_put(&to, points[j]);
-	}
-	n = charset_end(&decoder, points);
-	for (unsigned j = 0; j < n; j++)
-		text_out_put(&to, points[j]);
+	charset_text(&to, CHARSET_UTF16BE, wide.bytes, wide.length);
 	return (struct content_text){out, to.written};
 }
 

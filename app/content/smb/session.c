@@ -80,17 +80,8 @@ static void forget_oldest(struct smb_session *session, struct content_turn *turn
 static uint32_t convert(struct content_text text, uint8_t *to, uint32_t size)
 {
 	struct text_out out = {.bytes = to, .size = size};
-	struct charset_decoder decoder;
-	int32_t points[2];
 
-	charset_begin(&decoder, CHARSET_UTF16LE);
-	for (uint32_t i = 0; i <= text.length; i++) {
-		unsigned n = i < text.length ? charset_push(&decoder, text.bytes[i], points)
-					     : charset_end(&decoder, points);
-
-		for (unsigned k = 0; k < n; k++)
-			text_out_put(&out, points[k]);
-	}
+	charset_text(&out, CHARSET_UTF16LE, text.bytes, text.length);
 	return size ? out.written : (uint32_t)out.length;
 }
 

@@ -11,16 +11,9 @@ static uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-static void note(
-	const struct lcore *lcore, struct scan_file *file, const struct scan_verdict *verdict)
+struct scan_result scan_result_of(const struct scan_verdict *verdict)
 {
-	const struct scan_result was = file->result;
-	bool knows = verdict->taken_ns; // else no engine has answered in time
-
-	file->result = (struct scan_result){
-		.queue_ns = knows ? span_ns(verdict->job.submitted_ns, verdict->taken_ns) : 0,
-		.run_ns = knows ? span_ns(verdict->taken_ns, verdict->done_ns) : 0,
-		.hold_ns = lcore->now_ns - verdict->job.submitted_ns,
+	struct scan_result result = {
 		.value = verdict->value,
 		.reason = verdict->reason,
 		.source = verdict->source,
@@ -28,7 +21,22 @@ static void note(
 		.by = verdict->by < SCAN_BY_MAX ? verdict->by : SCAN_BY_NOBODY,
 		.db_version = verdict->db_version,
 	};
-	memcpy(file->result.name, verdict->name, sizeof(file->result.name));
+
+	memcpy(result.name, verdict->name, sizeof(result.name));
+	return result;
+}
+
+static void note(
+	const struct lcore *lcore, struct scan_file *file, const struct scan_verdict *verdict)
+{
+	const struct scan_result was = file->result;
+	bool knows = verdict->taken_ns; // else no engine has answered in time
+
+	file->result = scan_result_of(verdict);
+	file->result.queue_ns =
+		knows ? span_ns(verdict->job.submitted_ns, verdict->taken_ns) : 0;
+	file->result.run_ns = knows ? span_ns(verdict->taken_ns, verdict->done_ns) : 0;
+	file->result.hold_ns = lcore->now_ns - verdict->job.submitted_ns;
 	// a window that was not looked at is not made good by the next one
 	if (file->rule.windows && was.value == SCAN_UNSCANNED && verdict->value == SCAN_CLEAN) {
 		file->result.value = was.value;

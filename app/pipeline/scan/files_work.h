@@ -83,6 +83,8 @@ void scan_work_note_since(
 	struct scan_files *files, const struct scan_file *file, enum scan_since what);
 // A place for a file, without bytes. NONE: there is none, which is counted.
 uint32_t scan_work_place(struct lcore *lcore, const struct scan_begin *begin);
+// What a verdict says, without times.
+struct scan_result scan_result_of(const struct scan_verdict *verdict);
 // The scan lcore that has the fewest jobs.
 unsigned scan_work_least_busy(const struct scan_files *files);
 // What is awaited of the file is there: `obey` is told. Else than with `goes_on` it is over.

@@ -132,19 +132,6 @@ static void wait_for(struct lcore *lcore, uint32_t number)
 	scan_work_note_since(files, file, SCAN_SINCE_JOB);
 }
 
-static void result_of(struct scan_result *result, const struct scan_verdict *verdict)
-{
-	*result = (struct scan_result){
-		.value = verdict->value,
-		.reason = verdict->reason,
-		.source = verdict->source,
-		.known = true,
-		.by = verdict->by < SCAN_BY_MAX ? verdict->by : SCAN_BY_NOBODY,
-		.db_version = verdict->db_version,
-	};
-	memcpy(result->name, verdict->name, sizeof(result->name));
-}
-
 // Nobody waits for it any more.
 static void stop_waiting(struct lcore *lcore, uint32_t number)
 {
@@ -168,7 +155,7 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 	said.job.to64 = verdict->job.to64;
 	stop_waiting(lcore, number);
 	scan_verdict_count(lcore, &said);
-	result_of(&file->result, &said);
+	file->result = scan_result_of(&said);
 	file->result.hold_ns = lcore->now_ns - said.job.submitted_ns;
 	file->result.told = was_told;
 	scan_work_tell(lcore, number, &said,
@@ -285,7 +272,7 @@ static bool is_clean(struct lcore *lcore, uint32_t number, struct scan_result *r
 	swarm_look(swarm_of(lcore), file->part, &look);
 	if (!look.known || look.verdict.value == SCAN_CLEAN)
 		return true;
-	result_of(result, &look.verdict);
+	*result = scan_result_of(&look.verdict);
 	scan_file_drop(lcore, number);
 	return false;
 }
@@ -364,7 +351,7 @@ bool scan_part_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 		return true;
 	}
 	if (look.known) {
-		result_of(result, &look.verdict);
+		*result = scan_result_of(&look.verdict);
 		result->told = look.verdict.value == file->result.value && file->result.told;
 	} else if (file->result.known && file->result.reason == SCAN_REASON_TOO_BIG) {
 		*result = file->result;

@@ -414,14 +414,15 @@ static void test_oft(void **unused)
 	say_oft(HALF_C2S, 0x0204, 9, 9, "a.exe");
 	say_oft(HALF_S2C, 0x0101, 0, 0, "none");
 	from = made.length;
-	put_oft(0x0101, 5, 0, "\0d\0\1\0b", 6, 2);
+	put_oft(0x0101, 5, 0, "\0d\0\1\1\0\0b", 8,
+		2); // U+0100: its zero and the next one are no end
 	made_put_text("OFT2.");
 	made_say(HALF_S2C, from);
 	check("file 1 s2c offer name=a.exe user=bob size=9\n"
 	      "end 1 CLOSED 256+9 all of it\n"
 	      "file 2 s2c offer name=none user=bob size=0\n"
 	      "end 2 CLOSED 521+0\n"
-	      "file 3 s2c offer name=b path=d/ user=bob size=5\n"
+	      "file 3 s2c offer name=\\c4\\80b path=d/ user=bob size=5\n"
 	      "end 3 CLOSED 777+5 OFT2.\n");
 	made_begin("under another name than was offered");
 	made_add((struct said)SAID_ANNOUNCED(label));
