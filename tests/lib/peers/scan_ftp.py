@@ -55,14 +55,20 @@ def lines(path):
         return [json.loads(line) for line in file]
 
 
+def ports_of(event):
+    return event["src_ip"], event["src_port"], event["dest_ip"], event["dest_port"]
+
+
 class Judge:
     def __init__(self, folder, events):
         self.folder = folder
         self.client, self.server = (arrived.halves(os.path.join(folder, f"{side}.pcap")) for side in ("client", "server"))
         self.infos, self.alerts = collections.defaultdict(list), collections.defaultdict(list)
-        for event in lines(events):
+        self.by_ports = collections.defaultdict(list)  # items: a client's port may be taken again for port 20 of the server
+        for event in sorted(lines(events), key=lambda event: event["timestamp"]):
             if event["event_type"] == "fileinfo":
                 self.infos[event["fileinfo"].get("filename")].append(event)
+                self.by_ports[ports_of(event)].append(event["item_id"])
             elif event["event_type"] == "alert" and "scan" in event:
                 self.alerts[event["item_id"]].append((event["scan"]["verdict"], event["scan"].get("name", event["scan"].get("reason")),
                                                       event["alert"]["signature"], event["alert"]["action"]))
@@ -80,7 +86,7 @@ class Judge:
 
     def data(self, way, info):
         """What arrived in the event's connection, and whether a reset did at each end. Who opens a data connection may send in it."""
-        ends = (info["src_ip"], info["src_port"], info["dest_ip"], info["dest_port"], 0)
+        ends = (*ports_of(info), self.by_ports[ports_of(info)].index(info["item_id"]))
         receiver, sender = (self.server, self.client) if way.startswith("put") else (self.client, self.server)
         nothing = arrived.Half(ends)
         sent = ends if sender.get(ends, nothing).octets else arrived.back(ends)
