@@ -134,14 +134,13 @@ enum content_fed dc_sends(const struct dc_line *line, struct content_text parame
 	}
 	struct content_file file = describe(&read);
 
-	whole = (struct content_whole){.size = size_of(line, &read)};
+	file.size = http_is(read.type, "list") ? read.from + read.bytes : size_of(line, &read);
+	file.range_from = read.from;
+	file.partial = read.from || file.size == CONTENT_SIZE_UNKNOWN;
+	// Only the last part knows the size: the parts of a file are the same one's without it.
+	whole = (struct content_whole){.size = file.partial ? CONTENT_SIZE_UNKNOWN : file.size};
 	if (dc_tth(read.tth, &whole.id))
 		file.whole = &whole;
-	if (http_is(read.type, "list"))
-		whole.size = read.from + read.bytes;
-	file.size = whole.size;
-	file.range_from = read.from;
-	file.partial = read.from || whole.size == CONTENT_SIZE_UNKNOWN;
 	return open_file(line, line->half, is_file(&read) ? &file : NULL, read.bytes, read.packed);
 }
 

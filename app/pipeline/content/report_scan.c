@@ -162,8 +162,11 @@ static bool is_in_parts(const struct feeding *feeding, const struct open_file *f
 		return false;
 	what->whole = reported->whole;
 	what->of_sender = !reported->whole;
-	if (reported->whole)
+	if (reported->whole) {
+		if (reported->whole->size == CONTENT_SIZE_UNKNOWN) // other parts do not know it
+			what->size = CONTENT_SIZE_UNKNOWN;
 		return true;
+	}
 	if (!file->partial || !file->is_http || file->half != HALF_S2C || !marks->validator ||
 		!marks->path)
 		return false;
@@ -179,7 +182,7 @@ static uint32_t begin(
 {
 	const struct rule *rule = rule_of(feeding);
 	const struct flow *flow = flow_at(feeding->lcore->flows, feeding->flow->ref);
-	const struct scan_begin begin = {
+	struct scan_begin begin = {
 		.owner = file,
 		.rule = &rule->content->scan,
 		.size = to_come(file),
@@ -195,6 +198,8 @@ static uint32_t begin(
 	file->in_parts = is_in_parts(feeding, file, reported, &own, &what);
 	if (!file->in_parts)
 		return scan_file_begin(feeding->lcore, &begin, &file->av);
+	if (what.size == CONTENT_SIZE_UNKNOWN)
+		begin.size = 0;
 	return scan_part_begin(feeding->lcore, &begin,
 		&(struct scan_part){.file = &what, .from = file->range_from}, &file->av);
 }

@@ -75,7 +75,9 @@ static void put_whole(struct transcript *transcript, const struct content_file *
 	put(transcript, " whole=%s", content_id_print(&whole->id, text));
 	if (whole->file_from)
 		put(transcript, "+%llu", (unsigned long long)whole->file_from);
-	if (whole->size != file->size)
+	if (whole->size != file->size && whole->size == CONTENT_SIZE_UNKNOWN)
+		put(transcript, "/unknown");
+	else if (whole->size != file->size)
 		put(transcript, "/%llu", (unsigned long long)whole->size);
 	if (whole->n_pieces)
 		put(transcript, " pieces=%u", whole->n_pieces);

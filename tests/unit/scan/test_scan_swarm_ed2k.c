@@ -2,14 +2,12 @@
 // An eDonkey file from two sources, through the whole path: its parts are scanned as one file,
 // which its id proves; infected, the id is condemned, and whoever names it is refused.
 #include "content/edonkey/md4.h"
-#include "lib/pipeline/scan_gate.h"
-#include "pipeline/swarm/swarm.h"
+#include "lib/pipeline/swarm_gate.h"
 
 #define SIZE 3000u
 #define HALF 1500u
 #define PORT 4662
 
-static struct swarm *swarm;
 static uint8_t file[SIZE], hash[MD4_BYTES];
 
 static void make_file(bool evil)
@@ -23,42 +21,6 @@ static void make_file(bool evil)
 	md4_begin(&md4);
 	md4_add(&md4, file, SIZE);
 	md4_end(&md4, hash);
-}
-
-static struct gate *swarm_world(void)
-{
-	struct lcore_limits limits = pipe_limits();
-	char err[200];
-
-	limits.content = (struct content_limits){.flows = 8,
-		.source_pct = 100,
-		.turn_bytes = 64u << 10,
-		.memory_bytes = 1u << 20,
-		.arena_bytes = 1,
-		.refused = 64,
-		.refused_s = 3600};
-	struct gate *gate = gate_new_with(1, &limits, SCANS(""));
-
-	assert_int_equal(scan_arena_new_of(&arena,
-				 &(struct scan_arena_room){.bytes = 16u << 20,
-					 .unit = CONTENT_BLOCK_MAX,
-					 .n_parts = 1,
-					 .shared = 16u << 20},
-				 err, sizeof(err)),
-		0);
-	swarm = swarm_new(&arena, &(struct swarm_limits){.seed = &limits.parse.seed,
-					  .files = 16,
-					  .age_ns = 300 * NS_PER_S,
-					  .n_workers = 1});
-	assert_non_null(swarm);
-	pipe_scan_new(gate->pipe, &(const struct scan_config){.ops = &finder,
-					  .arena = &arena,
-					  .timeout_ns = 10 * NS_PER_S,
-					  .flows = 16,
-					  .swarm = swarm,
-					  .side = swarm_side_work(swarm)});
-	jobs_seen = whole_seen = 0;
-	return gate;
 }
 
 // ---- frames ----
@@ -165,7 +127,7 @@ static void two_sources_have_a_half_each(void **state)
 {
 	(void)state;
 	for (unsigned evil = 0; evil < 2; evil++) {
-		struct gate *gate = swarm_world();
+		struct gate *gate = swarm_world(1, SCANS(""));
 		struct frames part = {.length = 0};
 		struct gate_tcp one, two, next;
 		struct left left = {0};
@@ -221,8 +183,7 @@ static void two_sources_have_a_half_each(void **state)
 		gives_up(gate, &one);
 		gives_up(gate, &two);
 		gives_up(gate, &next);
-		world_free(gate);
-		swarm_free(swarm);
+		swarm_world_free(gate);
 	}
 }
 

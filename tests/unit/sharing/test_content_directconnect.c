@@ -135,7 +135,8 @@ static const struct conversation transfers[] = {
 			SAID_C("$ADCGET file TTH/" ROOT " 0 3|"),
 			SAID_S("$ADCSND file TTH/" ROOT " 0 3|abc")},
 		"id c2s tth:" ROOT "\n"
-		"file 1 s2c none path=TTH/" ROOT " size=65538 whole=tth:" ROOT " from=65536\n"
+		"file 1 s2c none path=TTH/" ROOT " size=65538 whole=tth:" ROOT
+		"/unknown from=65536\n"
 		"end 1 CLOSED 77+2 ab\n"
 		"id c2s tth:" ROOT "\n"
 		"file 2 s2c none path=TTH/" ROOT " size=3 whole=tth:" ROOT "\n"
