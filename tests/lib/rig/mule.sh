@@ -40,6 +40,17 @@ mule_is_up() { mule_says "$@" status | grep -q 'Kad: Connected'; }
 mule_takes() { # NAME SIDE PORT LINK
 	mule_says "$1" "$2" "$3" "add $4" | grep -q 'Operation was successful'
 }
+# mule_asks SECONDS NAME SIDE PORT LINK COMMAND...: asks until the command holds, again every ten seconds: now and then aMule drops the
+# source of a link, or a thread of it takes a wake-up with nothing to read for the end of the connection, and reads no more.
+mule_asks() {
+	local end=$((SECONDS + $1)) ask=("${@:2:4}")
+	shift 5
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		mule_takes "${ask[@]}"
+		lab_wait 10 "$@" && return
+	done
+}
 mule_shares() { # NAME SIDE PORT COUNT: so many files are hashed
 	[ "$(mule_says "$1" "$2" "$3" 'show shared' | grep -cE '^ > [0-9A-F]{32}')" -ge "$4" ]
 }
