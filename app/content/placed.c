@@ -17,7 +17,7 @@ bool content_placed_takes(const struct content_placed *placed, uint64_t offset, 
 	uint32_t i = find(placed, offset);
 	uint64_t to = offset + length;
 
-	if (!placed->raw.id || offset < placed->from || to < offset)
+	if (!placed->raw.id || offset < placed->from || to <= offset)
 		return false;
 	if (i < placed->n_came && placed->came[i].to == offset) { // it goes on
 		i++;
@@ -25,7 +25,7 @@ bool content_placed_takes(const struct content_placed *placed, uint64_t offset, 
 	}
 	if (i < placed->n_came && placed->came[i].from < to)
 		return false;
-	return placed->n_came < PLACED_RANGES || placed->came[i].from == to;
+	return placed->n_came < PLACED_RANGES || (i < placed->n_came && placed->came[i].from == to);
 }
 
 void content_placed_open(struct content_placed *placed, const struct content_turn *turn,

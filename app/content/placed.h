@@ -27,8 +27,8 @@ static inline bool content_placed_is_open(const struct content_placed *placed)
 {
 	return placed->raw.id != 0;
 }
-// Whether such a block is of the transfer at hand: it is behind `from`, nothing of it came, and
-// there is room to remember it.
+// Whether such a block is of the transfer at hand: it has bytes, is behind `from`, nothing of it
+// came, and there is room to remember it.
 bool content_placed_takes(const struct content_placed *placed, uint64_t offset, uint64_t length);
 // `what` says all but where in the file it begins: at `from`.
 void content_placed_open(struct content_placed *placed, const struct content_turn *turn,

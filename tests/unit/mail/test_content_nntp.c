@@ -95,6 +95,17 @@ static const struct conversation readers[] = {
 		"file 5 s2c header name=c size=9\n"
 		"end 5 TRUNCATED 533+1 h\n"
 		"note s2c lost @534\n"},
+	{"parts of no bytes",
+		{HELLO, SAID_C("BODY 1\r\nBODY 2\r\nBODY 3\r\n"),
+			SAID_S("222 1\r\n" PART("a", "4", "3", "") "222 2\r\n" PART("a", "4", "3",
+				"") "222 3\r\n" PART("a", "4", "9", "\x92\x92\x92\x8f\x8f\x8f"))},
+		"message s2c 23+39 of 23+39 text==ybegin part=9 line=128 size=9 name=a\\0d\\0a\n"
+		"file 1 s2c header name=a size=9 from=3\n"
+		"message s2c 110+39 of 110+39 text==ybegin part=9 line=128 size=9 name=a\\0d\\0a\n"
+		"end 1 TRUNCATED 84+16\n"
+		"file 2 s2c header name=a size=9 from=3\n"
+		"message s2c 197+39 of 197+39 text==ybegin part=9 line=128 size=9 name=a\\0d\\0a\n"
+		"end 2 CLOSED 171+109 hhheee\n"},
 	{"gaps, and the middle of a connection",
 		{SAID_MIDSTREAM(HALF_S2C, "lo\r\n220 1 <x>\r\n" HEAD "\r\nhey"),
 			SAID_GAP(HALF_S2C, 9),
