@@ -110,6 +110,7 @@ static void take_auth(const struct smtp_call *to, struct content_text rest)
 	(void)rest;
 	smtp_await(to, SMTP_AUTH);
 	to->state->auth = !to->state->blind;
+	to->state->challenged = false;
 }
 
 static void take_starttls(const struct smtp_call *to, struct content_text rest)
@@ -148,7 +149,12 @@ void smtp_command(const struct smtp_call *to, struct content_text line)
 	struct content_text rest = http_trim(line);
 	const struct verb *verb = verb_of(take_word(&rest));
 
-	if (state->auth && !(verb && rest.length)) // base64, or '*': nothing of it is kept
+	bool challenged = state->challenged;
+
+	state->challenged = false;
+	// base64, or '*': nothing of it is kept. Before the server asks, a verb is one: a client
+	// that sends on need not have its AUTH taken.
+	if (state->auth && !(verb && (rest.length || !challenged)))
 		return;
 	state->auth = false;
 	if (verb && state->line.cut)

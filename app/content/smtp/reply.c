@@ -90,8 +90,10 @@ static enum content_fed take_reply(const struct smtp_call *to, unsigned code)
 
 	if (state->blind)
 		return take_blindly(to, code);
-	if (code == 334 && state->n_awaited && state->awaited[state->awaited_at] == SMTP_AUTH)
+	if (code == 334 && state->n_awaited && state->awaited[state->awaited_at] == SMTP_AUTH) {
+		state->challenged = true;
 		return CONTENT_FED;
+	}
 	switch (next_of(state)) {
 	case SMTP_AUTH: state->auth = false; break;
 	case SMTP_RCPT:
@@ -103,9 +105,12 @@ static enum content_fed take_reply(const struct smtp_call *to, unsigned code)
 	case SMTP_BDAT_LAST: take_chunk_reply(to, code, true); break;
 	case SMTP_STARTTLS: return take_starttls_reply(to, code);
 	default:
-		// its command was lost
-		if (code == 354 && state->mode == SMTP_COMMANDS && !state->mail)
+		// of a command that was read as another one: lines of the mail may have been, too
+		if (code == 354 && state->mode == SMTP_COMMANDS && !state->mail) {
+			smtp_note(to, CONTENT_NOTE_END_OF_MAIL, HALF_C2S,
+				state->halves[HALF_C2S].at64);
 			smtp_mail_begin(state, SMTP_IN_DATA);
+		}
 		break;
 	}
 	return CONTENT_FED;

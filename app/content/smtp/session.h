@@ -57,6 +57,7 @@ struct smtp_state {
 	bool unsure;       // DATA was not answered yet
 	bool taken;        // bytes of it were taken
 	bool auth;         // lines are answers to the server's challenges
+	bool challenged;   // ... of which one has come, and no answer yet
 	bool lmtp;
 	bool blind; // replies are counted no longer
 	bool more;  // of a reply: lines before its last one

@@ -75,6 +75,22 @@ static const struct conversation sessions[] = {
 			FROM, RCPT, DATA, SAID_C(BODY ".\r\n"), SAID_S("250 queued\r\n")},
 		"message c2s from=a@x to=b@y 90+1 of 90+1 text=s\n"
 		"message c2s from=a@x to=b@y 95+5 of 95+5 text=hello\n"},
+	{"DATA behind an AUTH that is not taken",
+		{HELLO, FROM, RCPT, SAID_C("AUTH PLAIN AGIAYg==\r\nDATA\r\n"),
+			SAID_S("503 no\r\n354 go\r\n"), SAID_C(BODY ".\r\n"),
+			SAID_S("250 queued\r\n"), FROM, RCPT,
+			SAID_C("AUTH PLAIN AGIAYg==\r\nDATA\r\n" BODY ".\r\n"),
+			SAID_S("503 no\r\n354 go\r\n250 queued\r\n")},
+		"message c2s from=a@x to=b@y 83+1 of 83+1 text=s\n"
+		"message c2s from=a@x to=b@y 88+5 of 88+5 text=hello\n"
+		"message c2s from=a@x to=b@y 173+1 of 173+1 text=s\n"
+		"message c2s from=a@x to=b@y 178+5 of 178+5 text=hello\n"},
+	{"a mail that was asked for as something else",
+		{HELLO, FROM, RCPT, SAID_C("NOOP\r\n"), SAID_S("354 go\r\n"), SAID_C(BODY ".\r\n"),
+			SAID_S("250 queued\r\n")},
+		"note c2s end_of_mail @53\n"
+		"message c2s from=a@x to=b@y 62+1 of 62+1 text=s\n"
+		"message c2s from=a@x to=b@y 67+5 of 67+5 text=hello\n"},
 	{"LMTP has a reply for each receiver",
 		{SAID_S("220 mx LMTP\r\n"), SAID_C("LHLO h\r\n"), SAID_S("250 mx\r\n"), FROM,
 			SAID_C("RCPT TO:<b@y>\r\nRCPT TO:<c@y>\r\nRCPT TO:<d@y>\r\nDATA\r\n"),
