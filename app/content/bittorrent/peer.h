@@ -75,6 +75,7 @@ struct peer_work {
 	const struct torrent *torrent; // held; NULL: not known
 	bool told;                     // what is to be said of it was said
 	bool too_long;                 // that its metadata are longer than is read was said
+	bool padded;                   // ... and that its padding is something else than zeros
 	uint32_t files, n_seen;
 	uint64_t clock;
 	struct peer_metadata *metadata[2];

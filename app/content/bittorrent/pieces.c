@@ -415,6 +415,28 @@ static struct peer_file *file_at(struct peer *peer, unsigned half, struct conten
 	return open;
 }
 
+// Clients that know no padding (BEP 47) store it as a file, by its name; others take it for zeros.
+static void look_at_padding(struct peer *peer, unsigned half, const struct content_turn *turn,
+	uint32_t index, const uint8_t *bytes, uint32_t length)
+{
+	struct peer_work *work = peer->work;
+	uint64_t at = peer->halves[half].at;
+	uint32_t i = 0;
+
+	if (work->padded || index == PEER_UNNAMED)
+		return;
+	const struct torrent_file *file = &work->torrent->files[index];
+
+	if (!file->padding || at - file->from >= file->size)
+		return;
+	while (i < length && !bytes[i])
+		i++;
+	work->padded = i < length;
+	if (work->padded)
+		turn->sink->note(
+			turn->sink->ctx, CONTENT_NOTE_TWO_NAMES, half, peer_at64(peer, half, i));
+}
+
 static void pass(struct peer_half *mine, uint32_t n, uint32_t *taken)
 {
 	*taken += n;
@@ -436,6 +458,7 @@ enum content_fed peer_block_take(struct peer *peer, unsigned half, struct conten
 		return fed;
 	n = here < n ? (uint32_t)here : n;
 	if (!open) {
+		look_at_padding(peer, half, turn, index, bytes, n);
 		pass(mine, n, taken);
 		mine->run_from = mine->at;
 		return CONTENT_FED;

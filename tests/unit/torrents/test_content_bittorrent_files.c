@@ -99,19 +99,23 @@ static const struct conversation many_files[] = {
 			    "/16404\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer name=b.exe "
 			    "path=beta/ size=20 whole=btmh:1220" SECOND_HEX SECOND_REST
 			    "+16384/16404\nend 2 CLOSED 110+20 " LETTERS "qrst\n"},
+#define HYBRID_SAID(first)                                                         \
+	{                                                                          \
+		SAID_TORRENT(HYBRID), SAID_C(LEAD HYBRID_HASH2 PEER),              \
+			SAID_S(LEAD HYBRID_HASH2 PEER),                            \
+			SAID_S(PIECE("\x19", "\0", "\0", first)                    \
+					PIECE("\x1d", "\1", "\0", LETTERS "qrst")) \
+	}
+#define HYBRID_TOLD(between)                                                                \
+	"id c2s btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX \
+	"\nfile 1 s2c offer name=a.txt path=beta/ size=10 whole=btih:" HYBRID_HEX           \
+	"/16404 pieces=2 padding=16374\nend 1 CLOSED 81+10 abcdefghij\n" between            \
+	"file 2 s2c offer name=b.exe path=beta/ size=20 whole=btih:" HYBRID_HEX             \
+	"+16384/16404 pieces=2\nend 2 CLOSED 110+20 " LETTERS "qrst\n"
 	{"a hybrid by the hash of version 2: its other id is told, padding is no file",
-		{SAID_TORRENT(HYBRID), SAID_C(LEAD HYBRID_HASH2 PEER),
-			SAID_S(LEAD HYBRID_HASH2 PEER),
-			SAID_S(PIECE("\x19", "\0", "\0", LETTERS)
-					PIECE("\x1d", "\1", "\0", LETTERS "qrst"))},
-		"id c2s btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX2 "\nid s2c btih:" HYBRID_HEX
-		"\nfile 1 s2c offer name=a.txt path=beta/ size=10 whole=btih:" HYBRID_HEX
-		"/16404 pieces=2 padding=16374\nend 1 CLOSED 81+10 abcdefghij\nfile 2 s2c offer "
-		"name=b.exe "
-		"path=beta/ "
-		"size=20 "
-		"whole=btih:" HYBRID_HEX "+16384/16404 pieces=2\nend 2 CLOSED 110+20 " LETTERS
-		"qrst\n"},
+		HYBRID_SAID("abcdefghij\0\0\0\0\0\0"), HYBRID_TOLD("")},
+	{"padding that is a file to clients that know none", HYBRID_SAID("abcdefghij\0\0MZ\0p"),
+		HYBRID_TOLD("note s2c two_names @93\n")},
 };
 
 #define DATA_HEAD  "\0\0\0\xa6\x14\3d8:msg_typei1e5:piecei0e10:total_sizei121ee"
