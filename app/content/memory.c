@@ -161,6 +161,11 @@ void *content_take(struct content_memory *memory, size_t bytes)
 	return at;
 }
 
+bool content_memory_is_scarce(const struct content_memory *memory)
+{
+	return memory->use.used > memory->bytes / 2;
+}
+
 void content_give(struct content_memory *memory, void *block)
 {
 	if (!block)

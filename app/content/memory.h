@@ -5,6 +5,7 @@
 #ifndef SLUICE_CONTENT_MEMORY_H
 #define SLUICE_CONTENT_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ void content_memory_reserve(struct content_memory *memory, size_t bytes);
 // The owner only. NULL: none that is large enough is free (counted); 0 bytes are one byte. Not
 // zeroed.
 void *content_take(struct content_memory *memory, size_t bytes);
+// The owner only. More than half of it is taken: who keeps much of what one flow sends, and can do
+// without, takes no more then.
+bool content_memory_is_scarce(const struct content_memory *memory);
 // NULL is allowed. A block that is not taken is a defect: an assertion.
 void content_give(struct content_memory *memory, void *block);
 

@@ -15,6 +15,7 @@
 #define HANDSHAKE    0
 #define TYPE_DATA    1
 #define GUESSES      4
+#define FREE_PIECES  4 // that are kept also while memory is scarce
 
 // ---- pieces that have come ----
 
@@ -25,6 +26,7 @@ static void drop_pieces(struct peer_metadata *metadata, const struct content_tur
 		metadata->pieces[i] = NULL;
 		metadata->lengths[i] = 0;
 	}
+	metadata->n = 0;
 }
 
 void peer_metadata_drop(struct peer *peer, unsigned half, const struct content_turn *turn)
@@ -67,8 +69,10 @@ static bool keep(struct peer *peer, unsigned half, const struct content_turn *tu
 	}
 	uint8_t **place = &(*metadata)->pieces[piece];
 
-	if (!*place)
+	if (!*place) {
 		*place = content_take(turn->memory, METADATA_PIECE);
+		(*metadata)->n += *place != NULL;
+	}
 	if (!*place)
 		return false;
 	memcpy(*place, bytes.bytes, bytes.length);
@@ -209,6 +213,25 @@ static void take_handshake(struct peer_half *half, struct bencode in)
 		half->metadata_size = (uint32_t)size;
 }
 
+// One flow may send as much as many others need: it is not kept while these take half of the
+// memory.
+static bool has_room(
+	const struct peer *peer, unsigned half, const struct content_turn *turn, uint32_t piece)
+{
+	const struct peer_metadata *metadata = peer->work->metadata[half];
+
+	return !metadata || metadata->pieces[piece] || metadata->n < FREE_PIECES ||
+	       !content_memory_is_scarce(turn->memory);
+}
+
+static void give_up(struct peer *peer, unsigned half, const struct content_turn *turn)
+{
+	if (!peer->work->no_room)
+		say(peer, half, turn, CONTENT_NOTE_NO_MEMORY);
+	peer->work->no_room = true;
+	peer_metadata_drop(peer, half, turn);
+}
+
 // A dictionary, and behind it a piece.
 static enum content_fed take_data(
 	struct peer *peer, unsigned half, struct content_turn *turn, struct bencode in)
@@ -228,6 +251,10 @@ static enum content_fed take_data(
 	}
 	if (!bytes.length || bytes.length > METADATA_PIECE)
 		return CONTENT_FED;
+	if (!has_room(peer, half, turn, (uint32_t)piece)) {
+		give_up(peer, half, turn);
+		return CONTENT_FED;
+	}
 	if (!keep(peer, half, turn, (uint32_t)piece, bytes))
 		return CONTENT_NO_MEMORY;
 	struct peer_metadata *metadata = peer->work->metadata[half];

@@ -66,6 +66,7 @@ struct peer_seen {
 struct peer_metadata { // of one half
 	uint64_t received,
 		guessed; // bytes; those that were digested for a size that nobody must keep to
+	uint32_t n;      // pieces that are kept
 	uint8_t *pieces[METADATA_PIECES];
 	uint16_t lengths[METADATA_PIECES];
 };
@@ -75,6 +76,7 @@ struct peer_work {
 	const struct torrent *torrent; // held; NULL: not known
 	bool told;                     // what is to be said of it was said
 	bool too_long;                 // that its metadata are longer than is read was said
+	bool no_room;                  // ... that there is no room for them
 	bool padded;                   // ... and that its padding is something else than zeros
 	uint32_t files, n_seen;
 	uint64_t clock;

@@ -54,7 +54,8 @@ enum content_fed ed2k_hashes_take(
 	uint32_t all = octets_le16(reader->field + EDONKEY_HASH) * (uint32_t)MD4_BYTES;
 	uint32_t here = length < reader->left ? length : reader->left;
 
-	if (!reader->hashes)
+	if (!reader->hashes &&
+		(all < CONTENT_BLOCK_LARGE || !content_memory_is_scarce(to->turn->memory)))
 		reader->hashes = content_take(to->turn->memory, all);
 	if (!reader->hashes && all < CONTENT_BLOCK_LARGE)
 		return CONTENT_NO_MEMORY;

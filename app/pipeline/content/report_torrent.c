@@ -46,8 +46,10 @@ static bool have_room(struct feeding *feeding, struct open_file *file, uint64_t 
 		return true;
 	while (room < bytes)
 		room *= 2;
-	uint8_t *larger =
-		room <= FILE_MAX ? content_take(feeding->content->memory, (size_t)room) : NULL;
+	// what others need is not for what one flow sends
+	bool may = room <= FILE_MAX && (room < CONTENT_BLOCK_LARGE ||
+					       !content_memory_is_scarce(feeding->content->memory));
+	uint8_t *larger = may ? content_take(feeding->content->memory, (size_t)room) : NULL;
 
 	if (!larger)
 		return false;

@@ -3,6 +3,7 @@
 // spoiled; and torrents that are ambiguous, broken or too long. Files beyond those that are open.
 #include "content/decoders.h"
 #include "lib/content/bittorrent_talk.h"
+#include "lib/content/fake_torrents.h"
 
 #include <openssl/sha.h>
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 #include <cmocka.h>
 
 #define PIECE_BYTES 16384u
-#define INFO_MAX    (3 * PIECE_BYTES)
+#define INFO_MAX    (6 * PIECE_BYTES)
 #define MESSAGE_MAX (PIECE_BYTES + 100)
 
 struct talk {
@@ -184,6 +185,49 @@ static void torrents_may_be_none(void **state)
 	CHECK("a message that is too long for a piece", UNKNOWN, "", SAID_OF(many, sizeof(many)));
 }
 
+// What one flow sends of them does not take the memory that others need.
+static void room_is_left_to_others(void **state)
+{
+	(void)state;
+	begin(&talk, 4800, ""); // six pieces
+	for (unsigned scarce = 0; scarce < 2; scarce++) {
+		static struct transcript transcript;
+		struct content_memory *memory = content_memory_new(2 * CONTENT_BLOCK_MAX, -1);
+		void *peer = content_take(memory, content_bittorrent.state_bytes);
+		const struct content_torrents torrents = fake_torrents();
+		const struct content_sink sink = transcript_sink(&transcript);
+		struct content_turn turn = {.sink = &sink,
+			.memory = memory,
+			.output = UINT32_MAX,
+			.torrents = &torrents};
+		uint64_t at64 = 0;
+		struct content_memory_use use;
+
+		transcript_begin(&transcript, CONTENT_WANT_NAME);
+		if (scarce)
+			assert_non_null(content_take(memory, CONTENT_BLOCK_MAX));
+		memset(peer, 0, content_bittorrent.state_bytes);
+		for (unsigned i = 0; i < 7; i++) {
+			const struct said said = i ? GOOD(HALF_S2C, i - 1)
+						   : (struct said)SAID_OF(talk.handshake, 68);
+			const struct span span = {.half = HALF_S2C,
+				.unchecked = said.bytes,
+				.offset64 = at64,
+				.extent = said.length};
+
+			turn.taken = 0;
+			assert_int_equal(content_bittorrent.feed(peer, &span, &turn), CONTENT_FED);
+			at64 += said.length;
+			content_memory_look(memory, &use);
+			assert_true(!scarce || use.used < CONTENT_BLOCK_MAX + 8 * PIECE_BYTES);
+		}
+		assert_int_equal(strstr(transcript.text, "no_memory") != NULL, scarce);
+		content_bittorrent.over(peer, &turn);
+		fake_torrents_reset();
+		content_memory_free(memory);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +235,7 @@ int main(void)
 		cmocka_unit_test(sizes_may_lie),
 		cmocka_unit_test(pieces_may_be_spoiled),
 		cmocka_unit_test(torrents_may_be_none),
+		cmocka_unit_test(room_is_left_to_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
