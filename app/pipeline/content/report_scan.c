@@ -152,7 +152,9 @@ bool content_scan_leaves(struct lcore *lcore, uint32_t ref)
 }
 
 // What names the file beyond this transfer, so that others bring parts of it, too. Of HTTP it is
-// what the server says of it (its strong ETag, and the size), and names nothing of another server.
+// what the server says of it (its strong ETag, and the size), and names nothing of another server;
+// or an id, against which a client of Gnutella holds the file, and a browser does not. What is no
+// part needs no others.
 static bool is_in_parts(const struct feeding *feeding, const struct open_file *file,
 	const struct content_file *reported, struct content_whole *own, struct swarm_file *what)
 {
@@ -162,10 +164,11 @@ static bool is_in_parts(const struct feeding *feeding, const struct open_file *f
 		return false;
 	what->whole = reported->whole;
 	what->of_sender = !reported->whole;
+	what->trusting = reported->whole && reported->is_http;
 	if (reported->whole) {
 		if (reported->whole->size == CONTENT_SIZE_UNKNOWN) // other parts do not know it
 			what->size = CONTENT_SIZE_UNKNOWN;
-		return true;
+		return !reported->is_http || file->partial;
 	}
 	if (!file->partial || !file->is_http || file->half != HALF_S2C || !marks->validator ||
 		!marks->path)
@@ -210,7 +213,7 @@ void report_scan_begin(
 	const struct rule_scan *scan = &rule_of(feeding)->content->scan;
 	const struct flow *flow = flow_at(feeding->lcore->flows, feeding->flow->ref);
 	bool too_big = !scan->windows && file->size != CONTENT_SIZE_UNKNOWN &&
-		       file->size > scan->max_bytes && !reported->whole;
+		       file->size > scan->max_bytes && (!reported->whole || reported->is_http);
 
 	if (flow->l4_proto != IPPROTO_TCP || too_big)
 		file->av = (struct scan_result){

@@ -318,6 +318,7 @@ bool scan_part_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 	case SWARM_BUSY:
 		lcore->stats.swarm_busy++;
 		return is_over(lcore, number, SCAN_REASON_BUSY, result);
+	case SWARM_DIFFERS:
 	case SWARM_BEYOND: return is_over(lcore, number, SCAN_REASON_PROTOCOL, result);
 	case SWARM_TOO_BIG: return is_over(lcore, number, SCAN_REASON_TOO_BIG, result);
 	}

@@ -55,7 +55,9 @@ static bool is_doubted(const struct object *object, const struct file *file)
 	for (uint32_t i = range.first; i < range.end; i++)
 		if (object->pieces[i].doubted)
 			return true;
-	return object->whole == WHOLE_WRONG || (object->doubted && object->whole != WHOLE_PROVEN);
+	bool proven = object->whole == WHOLE_PROVEN && !object->trusting;
+
+	return object->whole == WHOLE_WRONG || (object->doubted && !proven);
 }
 
 // ---- phases ----
@@ -264,7 +266,8 @@ static void take_verdict(struct swarm *swarm, struct object *object, const struc
 	file->passing = is_passing(verdict);
 	if (!file->passing)
 		file->phase = PHASE_KNOWN;
-	file->proven = file->phase == PHASE_KNOWN && bytes_proven(object, file);
+	file->proven =
+		file->phase == PHASE_KNOWN && !object->compares && bytes_proven(object, file);
 	if (file->proven)
 		space_drop(swarm, object, file->from, file->from + file_end(file));
 	phase_news(swarm, file);

@@ -62,7 +62,8 @@ static void came(struct swarm *swarm, struct object *object, struct file *file,
 	prove_came(swarm, object, run->from, wrote->fresh, wrote->differs);
 }
 
-static void write_run(
+// False: it differs from what is proven, which its receivers may not notice.
+static bool write_run(
 	struct swarm *swarm, struct object *object, struct file *file, const struct run *run)
 {
 	const struct piece *piece =
@@ -76,8 +77,11 @@ static void write_run(
 	if ((proven || object->whole == WHOLE_PROVEN) && wrote.differs) {
 		swarm_count(&swarm->poisoned);
 		wrote.differs = false;
+		if (object->compares)
+			return false;
 	}
 	came(swarm, object, file, run, &wrote, replaces);
+	return true;
 }
 
 // As long as it lies in one piece, and in the first bytes of the file or behind them.
@@ -105,7 +109,7 @@ static bool has_room(struct swarm *swarm, struct object *object, uint64_t from, 
 	return false;
 }
 
-static bool write_bytes(
+static enum swarm_taken write_bytes(
 	struct swarm *swarm, struct object *object, struct file *file, const struct swarm_bytes *b)
 {
 	uint64_t from = file->from + b->at;
@@ -113,22 +117,23 @@ static bool write_bytes(
 	uint32_t left = b->length;
 
 	if (!has_room(swarm, object, from, left, b->share))
-		return false;
+		return SWARM_FULL;
 	while (left) {
 		const struct run run = {.from = from,
 			.bytes = bytes,
 			.length = run_length(object, file, from, left)};
 
-		write_run(swarm, object, file, &run);
+		if (!write_run(swarm, object, file, &run))
+			return SWARM_DIFFERS;
 		from += run.length;
 		bytes += run.length;
 		left -= run.length;
 	}
-	return true;
+	return SWARM_TAKEN;
 }
 
 // Of a file that is too big: what of it lies in pieces that other files have a part of.
-static bool write_edges(
+static enum swarm_taken write_edges(
 	struct swarm *swarm, struct object *object, struct file *file, const struct swarm_bytes *b)
 {
 	uint64_t from = file->from, to = from + file->size, piece = object->piece_bytes;
@@ -139,11 +144,13 @@ static bool write_edges(
 
 	if (at < head_end) {
 		part.length = (uint32_t)(swarm_min(end, head_end) - at);
-		if (!write_bytes(swarm, object, file, &part))
-			return false;
+		enum swarm_taken taken = write_bytes(swarm, object, file, &part);
+
+		if (taken != SWARM_TAKEN)
+			return taken;
 	}
 	if (end <= tail_from || to % piece == 0)
-		return true;
+		return SWARM_TAKEN;
 	part.at = swarm_max(at, tail_from) - from;
 	part.bytes = b->bytes + (part.at - b->at);
 	part.length = (uint32_t)(end - from - part.at);
@@ -173,9 +180,11 @@ static enum swarm_taken add(
 	if (b->at > most || b->length > most - b->at)
 		return file->size == CONTENT_SIZE_UNKNOWN ? SWARM_TOO_BIG : SWARM_BEYOND;
 	if (file->edges)
-		return write_edges(swarm, object, file, b) ? SWARM_TAKEN : SWARM_FULL;
-	if (!write_bytes(swarm, object, file, b))
-		return SWARM_FULL;
+		return write_edges(swarm, object, file, b);
+	enum swarm_taken taken = write_bytes(swarm, object, file, b);
+
+	if (taken != SWARM_TAKEN)
+		return taken;
 	if (b->at + b->length > file->reached) {
 		file->reached = b->at + b->length;
 		file->sealed = false;

@@ -47,6 +47,9 @@ struct swarm_file {
 	uint64_t max_bytes; // beyond it a file is not looked at
 	// The id names what one sender sends, and nobody else's: it is proven by who sends.
 	bool of_sender;
+	// Its receivers may hold nothing against the id (a browser): all that comes is compared
+	// with what was proven, and what is in doubt stays so. Of others it is another object.
+	bool trusting;
 };
 // Numbers begin at 1. SCAN_REASON_NONE; TOO_BIG: the file is, but its number is set where its
 // bytes prove pieces that other files of the object have a part of; BUSY: there is no place.
@@ -64,6 +67,7 @@ enum swarm_taken {
 	SWARM_FULL,    // no room; nothing was taken
 	SWARM_BUSY,    // another lcore has it for too long; nothing was taken
 	SWARM_BEYOND,  // behind the end that was said
+	SWARM_DIFFERS, // from what is proven, and its receivers may not notice; nothing was taken
 	SWARM_TOO_BIG, // no size was said, and it is more than is looked at
 };
 struct swarm_bytes {

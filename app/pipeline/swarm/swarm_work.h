@@ -69,7 +69,8 @@ struct object {
 	struct swarm_lock lock;
 	_Atomic uint32_t refs; // open files, jobs, who proves it
 	struct content_id id;
-	bool of_sender, hooked, condemned;
+	bool of_sender, trusting, hooked, condemned;
+	bool compares; // what comes of it with what is proven, which is kept
 	uint64_t size;
 	uint32_t next_in_bucket, next_free;
 	uint32_t lru_prev, lru_next;

@@ -164,6 +164,19 @@ bool table_evict(struct swarm *swarm)
 	return any;
 }
 
+// What came cannot be compared any more with what those who have it open bring next. Where no
+// pieces say which bytes are right what they brought stays in doubt, and others begin anew.
+static void doubt_open(struct swarm *swarm, struct object *object)
+{
+	uint32_t opens = 0;
+
+	for (uint32_t i = object->files; i; i = swarm->files[i].next)
+		opens += atomic_load(&swarm->files[i].opens);
+	object->doubted = opens && !object->n_pieces;
+	if (object->doubted)
+		unhook(swarm, object);
+}
+
 // Those who have it open bring nothing: what came is forgotten, and they begin anew. Under both
 // locks.
 static void forget(struct swarm *swarm, struct object *object)
@@ -181,7 +194,7 @@ static void forget(struct swarm *swarm, struct object *object)
 	for (uint32_t i = 0; i < object->n_pieces; i++)
 		object->pieces[i] = (struct piece){
 			.present = object->pieces[i].padding, .padding = object->pieces[i].padding};
-	object->doubted = false;
+	doubt_open(swarm, object);
 	if (object->whole != WHOLE_NONE)
 		object->whole = WHOLE_OPEN;
 	for (uint32_t i = object->files; i; i = swarm->files[i].next) {
@@ -284,8 +297,12 @@ static void take_pieces(
 
 static void begin(struct object *object, const struct swarm_file *what, const struct content_id *id)
 {
-	*object =
-		(struct object){.id = *id, .size = what->whole->size, .of_sender = what->of_sender};
+	*object = (struct object){.id = *id,
+		.size = what->whole->size,
+		.of_sender = what->of_sender,
+		.trusting = what->trusting,
+		// two files may have been made to have one MD4
+		.compares = what->trusting || id->kind == CONTENT_ID_ED2K};
 	object->shift = shift_of(object->size, what->max_bytes);
 }
 
@@ -336,7 +353,8 @@ static struct object *find(
 		struct object *object = &swarm->objects[number];
 
 		if (content_id_same(&object->id, id) && object->size == what->whole->size &&
-			object->of_sender == what->of_sender)
+			object->of_sender == what->of_sender &&
+			object->trusting == what->trusting)
 			return object;
 	}
 	return NULL;

@@ -286,6 +286,60 @@ static void another_file_is_another(void **state)
 	}
 }
 
+// By an id that the server says, or the URL, a browser checks nothing: bytes that differ from those
+// that have proven it are no file that is known to be clean.
+static void an_id_of_http_vouches_for_no_bytes(void **state)
+{
+#define URN "urn:sha1:TWIXNZ66WLABJMBDFWLCIOSKVH4RZYNS" // of "so. harmless ok!"
+	static const struct {
+		const char *request, *answer;
+		bool part;
+	} rows[] = {
+		{"GET /a HTTP/1.1\r\nHost: a\r\n\r\n",
+			"HTTP/1.1 200 OK\r\nX-Content-URN: " URN "\r\nContent-Length: 16\r\n\r\n",
+			false},
+		{"GET /uri-res/N2R?" URN " HTTP/1.1\r\nHost: a\r\n\r\n",
+			"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n", false},
+		{"GET /a HTTP/1.1\r\nHost: a\r\nRange: bytes=0-\r\n\r\n",
+			"HTTP/1.1 206 Partial Content\r\nX-Gnutella-Content-URN: " URN
+			"\r\nContent-Length: 16\r\nContent-Range: bytes 0-15/16\r\n\r\n",
+			true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct gate *gate = swarm_world(1, PASS "}}]");
+		struct gate_tcp one = gate_connect(gate, 1, 42000, 80), two;
+		struct left left = {0};
+
+		assert_int_equal(
+			gate_send(gate, &one, false, rows[i].request, strlen(rows[i].request)), 1);
+		says(gate, &one, rows[i].answer, &left);
+		says(gate, &one, "so. harmless ok!", &left);
+		passes(gate, 1, &left);
+		assert_true(has(&left, "ok!"));
+		assert_int_equal(stats(gate).scan_clean, 1);
+		two = gate_connect(gate, 1, 42001, 80);
+		assert_int_equal(
+			gate_send(gate, &two, false, rows[i].request, strlen(rows[i].request)), 1);
+		left = (struct left){0};
+		says(gate, &two, rows[i].answer, &left);
+		says(gate, &two, "so. X5O-EVIL!!!!", &left);
+		passes(gate, 1, &left);
+		assert_int_equal(has(&left, "EVIL"), rows[i].part); // then audit, by default
+		assert_int_equal(stats(gate).scan_infected, !rows[i].part);
+		const char *reason = alert_reason(gate);
+
+		assert_non_null(reason);
+		assert_string_equal(reason, rows[i].part ? "protocol" : "");
+		assert_int_equal(stats(gate).scan_clean, 1);
+		gives_up(gate, &one);
+		gives_up(gate, &two);
+		swarm_world_free(gate);
+	}
+#undef URN
+}
+
 // In monitor mode nothing waits, and the verdict is told.
 static void monitor_mode_holds_nothing(void **state)
 {
@@ -319,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_part_alone_is_unscanned),
 		cmocka_unit_test(other_bytes_of_a_part_are_not_clean),
 		cmocka_unit_test(another_file_is_another),
+		cmocka_unit_test(an_id_of_http_vouches_for_no_bytes),
 		cmocka_unit_test(monitor_mode_holds_nothing),
 	};
 

@@ -338,6 +338,108 @@ static void an_id_that_is_a_digest_proves_the_file(void **state)
 	}
 }
 
+// Where receivers may hold nothing against the id, other bytes than the proven ones are not known
+// to be clean, nor are those that came before them.
+static void receivers_that_check_nothing(void **state)
+{
+	struct rig *rig = rig_new();
+	uint8_t digest[32], other = 0;
+	uint32_t number, checked;
+	struct scan_job job;
+
+	(void)state;
+	rig_payload(rig, 70000, 0, 7);
+	digest_of(rig, CONTENT_ID_SHA1, digest);
+	rig->whole.id = content_id_of(CONTENT_ID_SHA1, digest);
+	const struct swarm_file what = {
+		.whole = &rig->whole, .size = 70000, .max_bytes = 1u << 20, .trusting = true};
+
+	for (unsigned doubted = 0; doubted < 2; doubted++) {
+		other = (uint8_t)~rig->bytes[5];
+		assert_int_equal(
+			swarm_open(rig->swarm, &what, rig->now_ns, &number), SCAN_REASON_NONE);
+		if (doubted)
+			assert_int_equal(rig_add_bytes(rig, number, 5, &other, 1), SWARM_TAKEN);
+		assert_int_equal(rig_add(rig, number, 0, 0, 70000), SWARM_WAITS);
+		rig_prove(rig);
+		assert_int_equal(rig_tally(rig).proven, 1);
+		assert_true(swarm_job(rig->swarm, number, &job));
+		rig_verdict(rig, &job, SCAN_CLEAN);
+		assert_int_equal(
+			rig_look(rig, number).verdict.value, doubted ? SCAN_UNSCANNED : SCAN_CLEAN);
+		assert_int_equal(rig_add(rig, number, 0, 0, 70000), SWARM_KNOWN);
+		assert_int_equal(rig_add_bytes(rig, number, 5, &other, 1), SWARM_DIFFERS);
+		assert_int_equal(rig_tally(rig).poisoned, 1);
+		// those who check have an object of their own
+		checked = rig_open(rig, 0, 70000);
+		assert_int_not_equal(checked, number);
+		assert_false(rig_look(rig, checked).known);
+		swarm_close(rig->swarm, checked);
+		swarm_close(rig->swarm, number);
+		rig->now_ns += RIG_AGE_S * NS_PER_S;
+		swarm_turn(rig->swarm, rig->now_ns);
+	}
+	rig_free(rig);
+}
+
+// Two files can be made that have one MD4: what differs from the one that is known is not clean.
+static void another_file_of_one_md4(void **state)
+{
+	struct rig *rig = rig_new();
+	uint8_t digest[32], other;
+	struct scan_job job;
+
+	(void)state;
+	rig_payload(rig, 70000, 0, 7);
+	digest_of(rig, CONTENT_ID_ED2K, digest);
+	rig->whole.id = content_id_of(CONTENT_ID_ED2K, digest);
+	rig->whole.piece_bytes = 9728000;
+	rig->whole.pieces = digest;
+	rig->whole.n_pieces = 1;
+	rig->whole.digest = CONTENT_DIGEST_MD4;
+	uint32_t number = rig_open(rig, 0, 70000);
+
+	assert_int_equal(rig_add(rig, number, 0, 0, 70000), SWARM_WAITS);
+	rig_prove(rig);
+	assert_int_equal(rig_tally(rig).proven, 1);
+	assert_true(swarm_job(rig->swarm, number, &job));
+	rig_verdict(rig, &job, SCAN_CLEAN);
+	other = (uint8_t)~rig->bytes[5];
+	assert_int_equal(rig_add(rig, number, 0, 0, 70000), SWARM_KNOWN);
+	assert_int_equal(rig_add_bytes(rig, number, 5, &other, 1), SWARM_DIFFERS);
+	assert_int_equal(rig_look(rig, number).verdict.value, SCAN_CLEAN); // of those before
+	swarm_close(rig->swarm, number);
+	rig_free(rig);
+}
+
+// What was forgotten while somebody has it open cannot be compared with what comes then.
+static void what_was_forgotten_is_in_doubt(void **state)
+{
+	struct rig *rig = rig_new();
+	uint32_t number, later;
+	struct scan_job job;
+
+	(void)state;
+	rig_payload(rig, 30 * KIB, 0, 9);
+	number = rig_open(rig, 0, 30 * KIB);
+	assert_int_equal(rig_add(rig, number, 0, 10 * KIB, 10 * KIB), SWARM_TAKEN);
+	rig->now_ns += RIG_AGE_S * NS_PER_S;
+	swarm_turn(rig->swarm, rig->now_ns);
+	assert_int_equal(rig_tally(rig).forgotten, 1);
+	later = rig_open(rig, 0, 30 * KIB);
+	assert_int_not_equal(later, number);
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t at = i ? later : number;
+
+		assert_int_equal(rig_add(rig, at, 0, 0, 30 * KIB), SWARM_WAITS);
+		assert_true(swarm_job(rig->swarm, at, &job));
+		rig_verdict(rig, &job, SCAN_CLEAN);
+		assert_int_equal(rig_look(rig, at).verdict.value, i ? SCAN_CLEAN : SCAN_UNSCANNED);
+		swarm_close(rig->swarm, at);
+	}
+	rig_free(rig);
+}
+
 // Its first bytes are looked at before the rest has come, once they are proven.
 static void a_beginning_is_looked_at_early(void **state)
 {
@@ -483,6 +585,9 @@ int main(void)
 		cmocka_unit_test(what_is_found_waits_for_its_proof),
 		cmocka_unit_test(an_id_that_is_not_proven_is_not_condemned),
 		cmocka_unit_test(an_id_that_is_a_digest_proves_the_file),
+		cmocka_unit_test(receivers_that_check_nothing),
+		cmocka_unit_test(another_file_of_one_md4),
+		cmocka_unit_test(what_was_forgotten_is_in_doubt),
 		cmocka_unit_test(a_beginning_is_looked_at_early),
 		cmocka_unit_test(a_file_of_no_size_is_sealed),
 		cmocka_unit_test(neighbours_of_a_large_file_are_proven),
