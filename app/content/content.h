@@ -315,6 +315,14 @@ struct content_turn {
 	const struct content_torrents *torrents;
 };
 
+// Of the turn's output: what is told of a file that is listed costs as much as so many bytes, where
+// few bytes may unpack to thousands of them.
+#define CONTENT_TOLD_BYTES 64u
+static inline void content_charge(struct content_turn *turn, uint32_t bytes)
+{
+	turn->output -= bytes < turn->output ? bytes : turn->output;
+}
+
 // What a decoder finds in flows of its application.
 enum content_find {
 	CONTENT_FINDS_FILES = 1,

@@ -80,6 +80,7 @@ static void take_entry(const struct ed2k_turn *to)
 
 	memcpy(reader->hash, reader->field, EDONKEY_HASH);
 	reader->tags = octets_le32(reader->field + ED2K_ENTRY_BYTES - 4);
+	content_charge(to->turn, CONTENT_TOLD_BYTES);
 	sink->id(sink->ctx, &id, to->side);
 	next_tag(to);
 }

@@ -334,6 +334,9 @@ static enum content_fed gather_field(
 
 	if (says_size(reader) && !ed2k_known_ready(to))
 		return CONTENT_NO_MEMORY;
+	// a frame that is compressed may list thousands of files
+	if (reader->step == ED2K_STEP_ENTRY && !to->turn->output)
+		return CONTENT_MORE;
 	content_gather(reader->field, &reader->have, reader->want, bytes, length, used);
 	return CONTENT_FED;
 }

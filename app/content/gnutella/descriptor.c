@@ -28,6 +28,13 @@ void gnutella_descriptors_begin(struct gnutella_half *half)
 	half->part = GNUTELLA_PART_SKIPPED;
 }
 
+// A few bytes may unpack to thousands.
+static void charge(const struct gnutella_turn *turn)
+{
+	if (gnutella_half_of(turn)->unpacked)
+		content_charge(turn->turn, CONTENT_TOLD_BYTES);
+}
+
 // A hit's record: index, size, name NUL, extensions NUL.
 static void report_record(const struct gnutella_turn *turn)
 {
@@ -126,6 +133,8 @@ static void end_body(const struct gnutella_turn *turn)
 {
 	struct gnutella_half *half = gnutella_half_of(turn);
 
+	if (half->part == GNUTELLA_PART_KEPT)
+		charge(turn);
 	if (half->part == GNUTELLA_PART_KEPT && half->head[AT_TYPE] == TYPE_QUERY)
 		report_query(turn);
 	else if (half->part == GNUTELLA_PART_KEPT)
@@ -158,6 +167,7 @@ static uint32_t take_record(const struct gnutella_turn *turn, const uint8_t *byt
 		half->name_ends = (uint16_t)half->length;
 		return n;
 	}
+	charge(turn);
 	report_record(turn);
 	half->length = half->name_ends = 0;
 	if (!--half->records) // what follows is of the servent
@@ -189,12 +199,14 @@ static uint32_t take_body(const struct gnutella_turn *turn, const uint8_t *bytes
 	}
 }
 
-void gnutella_descriptors(const struct gnutella_turn *turn, const uint8_t *bytes, uint32_t length)
+uint32_t gnutella_descriptors(
+	const struct gnutella_turn *turn, const uint8_t *bytes, uint32_t length)
 {
 	struct gnutella_half *half = gnutella_half_of(turn);
 	uint32_t at = 0;
 
-	while (at < length && half->phase != GNUTELLA_LOST) {
+	while (at < length && half->phase != GNUTELLA_LOST &&
+		(turn->turn->output || !half->unpacked)) {
 		uint32_t have = half->head_length, here = length - at;
 
 		if (have < GNUTELLA_HEAD) {
@@ -214,6 +226,7 @@ void gnutella_descriptors(const struct gnutella_turn *turn, const uint8_t *bytes
 		if (half->head_length == GNUTELLA_HEAD && !half->left)
 			end_body(turn);
 	}
+	return at;
 }
 
 uint64_t gnutella_descriptors_lose(const struct gnutella_turn *turn, uint64_t length)

@@ -9,8 +9,6 @@
 #include "content/memory.h"
 #include "pipeline/vocab/octets.h"
 
-#define UNPACK_BYTES 4096u
-
 static_assert(sizeof(struct gnutella_state) <= 1024, "a connection that is idle costs little");
 
 static struct gnutella_turn turn_of(
@@ -22,8 +20,10 @@ static struct gnutella_turn turn_of(
 static void end_half(struct gnutella_half *half, struct content_memory *memory)
 {
 	content_give(memory, half->kept);
+	content_give(memory, half->unpacked);
 	coding_close(half->coding);
 	half->kept = NULL;
+	half->unpacked = NULL;
 	half->coding = NULL;
 	half->begun = false;
 	half->phase = GNUTELLA_LOST;
@@ -41,9 +41,14 @@ static bool begin_descriptors(struct gnutella_half *half, struct content_turn *t
 {
 	if (!half->kept)
 		half->kept = content_take(turn->memory, GNUTELLA_KEPT);
+	if (half->encoded && !half->unpacked) {
+		half->unpacked = content_take(turn->memory, sizeof(*half->unpacked));
+		if (half->unpacked)
+			memset(half->unpacked, 0, sizeof(*half->unpacked));
+	}
 	if (half->encoded && !half->coding)
 		half->coding = coding_open(turn->memory, CODING_DEFLATE);
-	return half->kept && (half->coding || !half->encoded);
+	return half->kept && ((half->coding && half->unpacked) || !half->encoded);
 }
 
 // What it may be unpacked to is bounded by what came.
@@ -52,34 +57,63 @@ static bool is_bomb(const struct gnutella_half *half)
 	return half->out > GNUTELLA_BOMB_FROM && half->out / GNUTELLA_BOMB > half->in;
 }
 
-static void unpack(const struct gnutella_turn *turn, const uint8_t *bytes, uint32_t length)
+// True: there may be more without any input.
+static bool unpack(
+	struct gnutella_half *half, const uint8_t *bytes, uint32_t length, uint32_t *given)
+{
+	struct gnutella_unpacked *unpacked = half->unpacked;
+	uint32_t in = length - *given, told = sizeof(unpacked->bytes);
+	enum coding_state now =
+		coding_feed(half->coding, bytes + *given, &in, unpacked->bytes, &told, false);
+
+	*given += in;
+	half->in += in;
+	half->out += told;
+	unpacked->from = 0;
+	unpacked->to = told;
+	unpacked->over = now != CODING_GOES_ON;
+	return told == sizeof(unpacked->bytes);
+}
+
+// What was unpacked. False: the budget has ended.
+static bool read_unpacked(const struct gnutella_turn *turn)
 {
 	struct gnutella_half *half = gnutella_half_of(turn);
-	uint8_t out[UNPACK_BYTES];
-	uint32_t at = 0;
+	struct gnutella_unpacked *unpacked = half->unpacked;
+
+	unpacked->from += gnutella_descriptors(
+		turn, unpacked->bytes + unpacked->from, unpacked->to - unpacked->from);
+	if (half->phase == GNUTELLA_LOST)
+		unpacked->from = unpacked->to;
+	if (unpacked->from < unpacked->to)
+		return false;
+	if (half->phase == GNUTELLA_LOST || !(is_bomb(half) || unpacked->over))
+		return true;
+	gnutella_note(turn, is_bomb(half) ? CONTENT_NOTE_BOMB : CONTENT_NOTE_CODING_LIES);
+	half->phase = GNUTELLA_LOST;
+	return true;
+}
+
+static enum content_fed take_packed(
+	const struct gnutella_turn *turn, const uint8_t *bytes, uint32_t length, uint32_t *taken)
+{
+	struct gnutella_half *half = gnutella_half_of(turn);
+	bool more = half->unpacked->ahead;
+	uint32_t given = more;
 
 	for (;;) {
-		uint32_t in = length - at, told = sizeof(out);
-		enum coding_state now =
-			coding_feed(half->coding, bytes + at, &in, out, &told, false);
-
-		at += in;
-		half->in += in;
-		half->out += told;
-		if (told)
-			gnutella_descriptors(turn, out, told);
-		if (now == CODING_GOES_ON && !is_bomb(half) && half->phase != GNUTELLA_LOST) {
-			if (told == sizeof(out) || at < length)
-				continue;
-			return;
+		if (!read_unpacked(turn)) { // the last byte is taken when all of it is
+			half->unpacked->ahead = given;
+			*taken = given ? given - 1 : 0;
+			return CONTENT_MORE;
 		}
-		if (is_bomb(half))
-			gnutella_note(turn, CONTENT_NOTE_BOMB);
-		else if (half->phase != GNUTELLA_LOST)
-			gnutella_note(turn, CONTENT_NOTE_CODING_LIES);
-		half->phase = GNUTELLA_LOST;
-		return;
+		if (half->phase == GNUTELLA_LOST || (!more && given == length))
+			break;
+		more = unpack(half, bytes, length, &given);
 	}
+	half->unpacked->ahead = false;
+	*taken = length;
+	return CONTENT_FED;
 }
 
 static enum content_fed take_descriptors(
@@ -94,14 +128,16 @@ static enum content_fed take_descriptors(
 		half->length = 0;
 		half->begins64 = turn->state->streams[turn->half].at64;
 	}
+	enum content_fed fed = CONTENT_FED;
+
+	*taken = length;
 	if (half->coding)
-		unpack(turn, bytes, length);
+		fed = take_packed(turn, bytes, length, taken);
 	else
 		gnutella_descriptors(turn, bytes, length);
-	*taken = length;
 	if (half->phase == GNUTELLA_LOST)
 		end_half(half, turn->turn->memory);
-	return CONTENT_FED;
+	return fed;
 }
 
 // ---- lines ----

@@ -9,6 +9,7 @@
 #include "content/urn.h"
 
 #define GNUTELLA_KEPT      4096u       // of a line, a query, or a record of a hit
+#define GNUTELLA_OUT       4080u       // that is unpacked at a time
 #define GNUTELLA_HEAD      23u         // GUID 16, type, TTL, hops, length u32 LE
 #define GNUTELLA_BODY_MAX  (64u << 10) // servents close the connection at what is longer
 #define GNUTELLA_BOMB_FROM (1u << 20)  // unpacked ...
@@ -29,8 +30,16 @@ enum gnutella_part {
 	GNUTELLA_PART_RECORDS,
 };
 
+struct gnutella_unpacked {
+	uint32_t from, to; // which was not read yet
+	bool ahead;        // the next byte has been given to the coding
+	bool over;
+	uint8_t bytes[GNUTELLA_OUT];
+};
+
 struct gnutella_half {
-	uint8_t *kept; // GNUTELLA_KEPT bytes
+	uint8_t *kept;                      // GNUTELLA_KEPT bytes
+	struct gnutella_unpacked *unpacked; // NULL: it is not packed
 	uint32_t length;
 	uint32_t left;     // of the body
 	uint64_t in, out;  // of the coding
@@ -78,8 +87,10 @@ static inline void gnutella_note(const struct gnutella_turn *turn, enum content_
 // A line of a handshake has ended.
 void gnutella_line(const struct gnutella_turn *turn, struct content_text line);
 
-// Descriptors, as they are or unpacked. `length` at least 1.
-void gnutella_descriptors(const struct gnutella_turn *turn, const uint8_t *bytes, uint32_t length);
+// Descriptors, as they are or unpacked: how many bytes were taken. Fewer than `length`, of those
+// that are unpacked, where the budget has ended; or nothing of the half is read any more.
+uint32_t gnutella_descriptors(
+	const struct gnutella_turn *turn, const uint8_t *bytes, uint32_t length);
 // So many bytes of them will never come. How many of them were of the one at hand.
 uint64_t gnutella_descriptors_lose(const struct gnutella_turn *turn, uint64_t length);
 // What has come of one is forgotten: another begins.

@@ -5,9 +5,8 @@
 #include "content/soulseek/session.h"
 #include "pipeline/vocab/octets.h"
 
-#define UNPACK_BYTES 4096u
-#define BOMB_FROM    (1u << 20)
-#define BOMB         256u
+#define BOMB_FROM (1u << 20)
+#define BOMB      256u
 
 // Octets of a field that is no text.
 static uint32_t fixed(unsigned field)
@@ -35,6 +34,8 @@ static void end_size(const struct soulseek_turn *turn, struct soulseek_results *
 {
 	// behind the path, which stays until its size is there
 	const uint8_t *at = results->text + results->name_length;
+
+	content_charge(turn->turn, CONTENT_TOLD_BYTES);
 	uint64_t size = octets_le32(at) | (uint64_t)octets_le32(at + 4) << 32;
 
 	soulseek_offer(turn, (struct content_text){results->text, results->name_length},
@@ -112,52 +113,84 @@ static bool take_field(const struct soulseek_turn *turn, struct soulseek_results
 	return true;
 }
 
-static void read_fields(const struct soulseek_turn *turn, struct soulseek_results *results,
-	const uint8_t *bytes, uint32_t length)
+// What was unpacked. False: the budget has ended.
+static bool read_fields(const struct soulseek_turn *turn, struct soulseek_results *results)
 {
 	const struct content_sink *sink = turn->turn->sink;
-	uint32_t at = 0;
 
-	while (at < length)
-		if (!take_field(turn, results, bytes, length, &at)) {
+	while (results->from < results->to && turn->turn->output) {
+		uint32_t at = results->from;
+
+		if (!take_field(turn, results, results->out, results->to, &at)) {
 			sink->note(sink->ctx, CONTENT_NOTE_HEAD_TOO_LONG, turn->half,
 				turn->state->halves[turn->half].message64);
 			results->field = SOULSEEK_FIELD_REST;
 		}
+		results->from = (uint16_t)at;
+	}
+	return results->from == results->to;
 }
 
 static bool is_bomb(const struct soulseek_results *results)
 {
-	return results->out > BOMB_FROM && results->out / BOMB > results->in;
+	return results->out_bytes > BOMB_FROM && results->out_bytes / BOMB > results->in;
 }
 
-void soulseek_results_put(const struct soulseek_turn *turn, const uint8_t *bytes, uint32_t length)
+// Unpacks some more. True: there may be more without any input.
+static bool unpack(
+	struct soulseek_results *results, const uint8_t *bytes, uint32_t length, uint32_t *given)
+{
+	uint32_t in = length - *given, told = sizeof(results->out);
+	enum coding_state now =
+		coding_feed(results->coding, bytes + *given, &in, results->out, &told, false);
+
+	*given += in;
+	results->in += in;
+	results->out_bytes += told;
+	results->from = 0;
+	results->to = (uint16_t)told;
+	results->broken = now == CODING_BROKEN;
+	results->over = now != CODING_GOES_ON;
+	return told == sizeof(results->out);
+}
+
+// What was unpacked has been read.
+static void look_at_end(const struct soulseek_turn *turn)
 {
 	struct soulseek_half *half = &turn->state->halves[turn->half];
-	struct soulseek_results *results = half->results;
 	const struct content_sink *sink = turn->turn->sink;
-	uint8_t out[UNPACK_BYTES];
-	uint32_t at = 0, told = sizeof(out);
+	const struct soulseek_results *results = half->results;
+	bool bomb = results->coding && is_bomb(results);
 
-	while (results->coding && (at < length || told == sizeof(out))) {
-		uint32_t in = length - at;
+	if (bomb)
+		sink->note(sink->ctx, CONTENT_NOTE_BOMB, turn->half, half->message64);
+	else if (results->coding && results->broken)
+		sink->note(sink->ctx, CONTENT_NOTE_CODING_LIES, turn->half, half->message64);
+	if (bomb || results->over)
+		soulseek_results_stop(half);
+}
 
-		told = sizeof(out);
-		enum coding_state now =
-			coding_feed(results->coding, bytes + at, &in, out, &told, false);
+enum content_fed soulseek_results_put(
+	const struct soulseek_turn *turn, const uint8_t *bytes, uint32_t length, uint32_t *taken)
+{
+	struct soulseek_results *results = turn->state->halves[turn->half].results;
+	bool more = results->ahead;
+	uint32_t given = more;
 
-		at += in;
-		results->in += in;
-		results->out += told;
-		read_fields(turn, results, out, told);
-		if (is_bomb(results))
-			sink->note(sink->ctx, CONTENT_NOTE_BOMB, turn->half, half->message64);
-		else if (now == CODING_BROKEN)
-			sink->note(
-				sink->ctx, CONTENT_NOTE_CODING_LIES, turn->half, half->message64);
-		if (now != CODING_GOES_ON || is_bomb(results))
-			soulseek_results_stop(half);
+	for (;;) {
+		if (!read_fields(turn, results)) { // the last byte is taken when all of it is
+			results->ahead = given;
+			*taken = given ? given - 1 : 0;
+			return CONTENT_MORE;
+		}
+		look_at_end(turn);
+		if (!results->coding || (!more && given == length))
+			break;
+		more = unpack(results, bytes, length, &given);
 	}
+	results->ahead = false;
+	*taken = length;
+	return CONTENT_FED;
 }
 
 void soulseek_results_stop(struct soulseek_half *half)
@@ -166,6 +199,8 @@ void soulseek_results_stop(struct soulseek_half *half)
 		return;
 	coding_close(half->results->coding);
 	half->results->coding = NULL;
+	half->results->from = half->results->to = 0;
+	half->results->ahead = false;
 }
 
 void soulseek_results_close(struct soulseek_half *half, struct content_memory *memory)

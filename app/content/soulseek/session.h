@@ -9,6 +9,7 @@
 
 #define SOULSEEK_KEPT 4096u // of a message that is looked at, or of a text in a packed one
 #define SOULSEEK_USER 64u
+#define SOULSEEK_OUT  3800u // that is unpacked at a time
 
 enum soulseek_kind {
 	SOULSEEK_NEW,
@@ -34,15 +35,19 @@ enum soulseek_field { // of a packed answer to a search
 
 struct soulseek_results {
 	struct coding *coding;
-	uint64_t in, out;
+	uint64_t in, out_bytes;
 	uint32_t records, attributes; // that are to come
 	uint32_t length;              // of the text at hand; 0: its length is to come
 	uint32_t have;                // of the field
 	uint16_t name_length, user_length;
-	uint8_t field; // enum soulseek_field
+	uint16_t from, to; // of `out`, which was not read yet
+	uint8_t field;     // enum soulseek_field
 	bool in_text;
+	bool ahead; // the next byte has been given to the coding
+	bool over, broken;
 	uint8_t user[SOULSEEK_USER];
 	uint8_t text[SOULSEEK_KEPT];
+	uint8_t out[SOULSEEK_OUT];
 };
 
 struct soulseek_half {
@@ -96,8 +101,9 @@ void soulseek_peer_message(const struct soulseek_turn *turn, struct content_text
 void soulseek_offer(const struct soulseek_turn *turn, struct content_text path,
 	struct content_text user, uint64_t size);
 
-// Bytes of a packed answer to a search.
-void soulseek_results_put(const struct soulseek_turn *turn, const uint8_t *bytes, uint32_t length);
+// Bytes of a packed answer to a search. CONTENT_MORE: the budget has ended.
+enum content_fed soulseek_results_put(
+	const struct soulseek_turn *turn, const uint8_t *bytes, uint32_t length, uint32_t *taken);
 // Nothing more of it is read.
 void soulseek_results_stop(struct soulseek_half *half);
 void soulseek_results_close(struct soulseek_half *half, struct content_memory *memory);

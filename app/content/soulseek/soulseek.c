@@ -125,18 +125,21 @@ static enum content_fed take_body(
 	struct soulseek_state *state = turn->state;
 	struct soulseek_half *half = &state->halves[turn->half];
 	uint32_t n = half->left < length ? half->left : length;
+	enum content_fed fed = CONTENT_FED;
 
 	if (half->length < CODE_BYTES && n > CODE_BYTES - half->length)
 		n = CODE_BYTES - half->length;
 	if (is_results(state, half)) {
 		if (!open_results(half, turn->turn->memory))
 			return CONTENT_NO_MEMORY;
-		soulseek_results_put(turn, bytes, n);
+		fed = soulseek_results_put(turn, bytes, n, taken);
 	} else {
 		keep(turn, bytes, n);
+		*taken = n;
 	}
-	half->left -= n;
-	*taken = n;
+	half->left -= *taken;
+	if (fed != CONTENT_FED)
+		return fed;
 	if (!half->left)
 		end_message(turn);
 	else

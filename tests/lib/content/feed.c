@@ -80,7 +80,8 @@ static void feed_span(struct feeder *feeder, struct span span)
 		enum content_fed fed = feeder->decoder->feed(feeder->state, &span, &turn);
 
 		check(turn.taken <= span.extent, "no more is taken than there is");
-		check(turn.output == feeder->feeding->budget - (feeder->transcript->told - told),
+		// what is listed costs something, too (content_charge)
+		check(turn.output <= feeder->feeding->budget - (feeder->transcript->told - told),
 			"what is told is counted");
 		feeder->over |= fed == CONTENT_OVER;
 		if (fed == CONTENT_OVER || fed == CONTENT_FED) {

@@ -2,6 +2,7 @@
 // What eDonkey brings of files: parts in any order, compressed blocks over several frames, digests
 // that prove them; where a file ends, and what cannot be a part of one.
 #include "content/decoders.h"
+#include "lib/content/at_once.h"
 #include "lib/content/ed2k_frames.h"
 
 #include <setjmp.h>
@@ -388,6 +389,25 @@ static void a_list_is_unpacked(void **state)
 	check("a list", expected);
 }
 
+// A few bytes may unpack to thousands of ids: one call tells no more than its budget allows.
+static void a_long_list_is_told_in_turns(void **state)
+{
+	enum { ENTRIES = 3000, ENTRY_BYTES = 26 };
+	static uint8_t list[4 + ENTRIES * ENTRY_BYTES] = {ENTRIES & 0xff, ENTRIES >> 8};
+	struct block block;
+
+	(void)state;
+	pack_bytes(&block, list, sizeof(list));
+	used = 0;
+	put_packed(0x15, &block);
+	assert_true(used < 1000);
+	const struct said said[] = {SAID_BYTES(HALF_S2C, 0, used, room)};
+	struct at_once told = at_once(&content_edonkey, said, 1, 10 * CONTENT_TOLD_BYTES);
+
+	assert_int_equal(told.all, ENTRIES);
+	assert_int_equal(told.most, 10);
+}
+
 #define ID_Z "ed2k:7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a"
 
 static void compressed_frames_have_an_end(void **state)
@@ -412,6 +432,7 @@ int main(void)
 		cmocka_unit_test(bombs_are_noted),
 		cmocka_unit_test(digests_prove_parts),
 		cmocka_unit_test(a_list_is_unpacked),
+		cmocka_unit_test(a_long_list_is_told_in_turns),
 		cmocka_unit_test(compressed_frames_have_an_end),
 	};
 

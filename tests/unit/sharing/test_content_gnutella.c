@@ -2,6 +2,7 @@
 // Gnutella: handshakes, descriptors plain and packed, hits with ids in each form, transfers over
 // HTTP in both directions; FastTrack's transfers.
 #include "content/decoders.h"
+#include "lib/content/at_once.h"
 #include "lib/content/conversation.h"
 
 #include <setjmp.h>
@@ -259,6 +260,31 @@ static void test_hits_that_lie(void **state)
 		"id s2c sha1:" SHA1 "\n"});
 }
 
+// A few bytes may unpack to thousands of files: one call tells no more than its budget allows.
+static void test_many_files(void **state)
+{
+	enum { HITS = 20, RECORDS = 250 };
+	uLongf room = sizeof(packed);
+
+	(void)state;
+	n_bytes = 0;
+	for (unsigned i = 0; i < HITS; i++) {
+		uint32_t begins = begin_hit(RECORDS);
+
+		for (unsigned k = 0; k < RECORDS; k++)
+			ADD_RECORD(1, "a", "");
+		end_hit(begins);
+	}
+	assert_int_equal(compress2(packed, &room, bytes, n_bytes, 9), Z_OK);
+	assert_true(room < 1000);
+	const struct said said[] = {
+		SAID_C(CONNECT), SAID_S(PACKED), SAID_BYTES(HALF_S2C, 0, (uint32_t)room, packed)};
+	struct at_once told = at_once(&content_gnutella, said, 3, 10 * CONTENT_TOLD_BYTES);
+
+	assert_int_equal(told.all, HITS * RECORDS);
+	assert_int_equal(told.most, 10);
+}
+
 static void test_limits(void **state)
 {
 	static char name[5000];
@@ -491,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_hits_that_lie),
+		cmocka_unit_test(test_many_files),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_datagrams),
 		cmocka_unit_test(test_gaps),

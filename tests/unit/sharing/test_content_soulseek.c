@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Soulseek: chat by the server, messages between clients, answers to searches, files.
 #include "content/decoders.h"
+#include "lib/content/at_once.h"
 #include "lib/content/conversation.h"
 
 #include <setjmp.h>
@@ -161,6 +162,31 @@ static void check_results(
 	"expect 10.0.0.2:2121 from 10.0.0.1 as soulseek-file l4=6 app=8 file c2s " \
 	"name=@@x\\5cdir\\5ca.flac size=5\n"
 
+// A few bytes may unpack to thousands of files: one call tells no more than its budget allows.
+static void test_many_results(void **state)
+{
+	enum { FILES = 3000 };
+	static const char record[] = RECORD("\1\0\0\0a\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+	static uint8_t many[15 + FILES * (sizeof(record) - 1)];
+	uLongf n = sizeof(packed) - 8;
+
+	(void)state;
+	memcpy(many, "\3\0\0\0ann\1\2\3\4\xb8\x0b\0\0", 15);
+	for (unsigned i = 0; i < FILES; i++)
+		memcpy(many + 15 + i * (sizeof(record) - 1), record, sizeof(record) - 1);
+	assert_int_equal(compress2(packed + 8, &n, many, sizeof(many), 9), Z_OK);
+	assert_true(n < 1000);
+	const uint8_t head[] = {(uint8_t)(n + 4), (uint8_t)((n + 4) >> 8), 0, 0, 9, 0, 0, 0};
+
+	memcpy(packed, head, sizeof(head));
+	const struct said said[] = {
+		SAID_C(INIT_P), SAID_BYTES(HALF_C2S, 0, (uint32_t)n + 8, packed)};
+	struct at_once told = at_once(&content_soulseek, said, 2, 10 * CONTENT_TOLD_BYTES);
+
+	assert_int_equal(told.all, FILES);
+	assert_int_equal(told.most, 10);
+}
+
 static void test_results(void **state)
 {
 	static uint8_t zeros[4 << 20], name[6000];
@@ -215,6 +241,7 @@ int main(void)
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_many_results),
 		cmocka_unit_test(test_long_message),
 	};
 
