@@ -36,8 +36,8 @@ static struct content_text utf16(struct content_text text, uint8_t *out, uint32_
 {
 	struct text_out to = {.bytes = out, .size = room};
 
-	charset_text(&to, CHARSET_UTF16LE, text.bytes,
-		charset_utf16_until_nul(text.bytes, text.length));
+	charset_text(
+		&to, CHARSET_UTF16LE, text.bytes, charset_utf16_until_nul(text.bytes, text.length));
 	return (struct content_text){out, to.written};
 }
 

@@ -33,8 +33,7 @@ static void note(
 	bool knows = verdict->taken_ns; // else no engine has answered in time
 
 	file->result = scan_result_of(verdict);
-	file->result.queue_ns =
-		knows ? span_ns(verdict->job.submitted_ns, verdict->taken_ns) : 0;
+	file->result.queue_ns = knows ? span_ns(verdict->job.submitted_ns, verdict->taken_ns) : 0;
 	file->result.run_ns = knows ? span_ns(verdict->taken_ns, verdict->done_ns) : 0;
 	file->result.hold_ns = lcore->now_ns - verdict->job.submitted_ns;
 	// a window that was not looked at is not made good by the next one

@@ -353,8 +353,7 @@ static struct object *find(
 		struct object *object = &swarm->objects[number];
 
 		if (content_id_same(&object->id, id) && object->size == what->whole->size &&
-			object->of_sender == what->of_sender &&
-			object->trusting == what->trusting)
+			object->of_sender == what->of_sender && object->trusting == what->trusting)
 			return object;
 	}
 	return NULL;
