@@ -276,6 +276,14 @@ static struct scouted scout_end(struct lcore *lcore, uint32_t ref)
 	return scouted;
 }
 
+// What rules go by beside the application.
+static uint8_t sureness(const struct lcore *lcore, uint32_t ref)
+{
+	unsigned shaped = flow_cold_at(lcore->flows, ref)->shaped;
+
+	return (uint8_t)(flow_at(lcore->flows, ref)->confidence << 1 | shaped);
+}
+
 bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
 	const struct content_prefix *prefix, const struct decoder_sink *others)
 {
@@ -300,6 +308,7 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 	cold->content = (uint16_t)(flow - lcore->content->flows);
 	flow->epoch = lcore->epoch;
 	flow->app = flow_at(lcore->flows, ref)->app;
+	flow->sure = sureness(lcore, ref);
 	flow->asks = content_asks_of(lcore, ref);
 	flow->scouted = scouted;
 	for (unsigned half = 0; prefix && half < 2; half++) {
@@ -353,13 +362,21 @@ bool flow_content_settles(struct lcore *lcore, uint32_t ref, const struct conten
 // False: nothing that its decoder finds is asked for any more.
 static bool follow_policy(struct lcore *lcore, struct flow_content *flow)
 {
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
 	uint16_t app = flow_at(lcore->flows, flow->ref)->app;
+	uint8_t sure = sureness(lcore, flow->ref);
 
-	if (likely(flow->epoch == lcore->epoch && flow->app == app))
+	if (likely(flow->epoch == lcore->epoch && flow->app == app && flow->sure == sure) ||
+		flow->refused)
 		return true;
+	bool surer = flow->sure != sure;
+
 	flow->epoch = lcore->epoch;
 	flow->app = app;
+	flow->sure = sure;
 	flow->asks = content_asks_of(lcore, flow->ref);
+	if (surer)
+		report_opaque_again(&feeding);
 	return content_is_wanted(lcore, flow->decoder, &flow->asks);
 }
 
@@ -407,12 +424,12 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 		if (!flow) // what came before was not looked at
 			return CONTENT_STARVED;
 	}
-	if (flow->refused)
-		return CONTENT_TAKEN;
 	if (unlikely(!follow_policy(lcore, flow))) {
 		flow_content_end(lcore, ref);
 		return CONTENT_ENDED;
 	}
+	if (flow->refused)
+		return CONTENT_TAKEN;
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
 	// a datagram cannot be held, and decodes to no more than it is
 	bool later = waits && content_asks_all(&flow->asks) && !(span->flags & SPAN_DATAGRAM);

@@ -75,6 +75,20 @@ void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64
 	}
 }
 
+void report_opaque_again(struct feeding *feeding)
+{
+	struct flow_content *flow = feeding->flow;
+
+	for (unsigned half = 0; half < 2 && flow->asks.opaque != ACTION_PASS; half++) {
+		const struct content_tally *seen =
+			content_tally_of(feeding->lcore, flow->ref, half);
+
+		if (seen->marks & 1u << CONTENT_MARK_OPAQUE && seen->note)
+			refuse(feeding, (enum content_note)(seen->note - 1), half, 0,
+				flow->asks.opaque_rule, flow->asks.opaque);
+	}
+}
+
 static void tell(struct feeding *feeding)
 {
 	struct flow_content *flow = feeding->flow;

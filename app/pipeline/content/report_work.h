@@ -110,6 +110,9 @@ void report_message(void *ctx, const struct content_message *message);
 // refused, the file that is told next is what it was refused for: true, and the verdict says so.
 void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64);
 bool report_was_noted(struct feeding *feeding, unsigned half, struct content_verdict *verdict);
+// The flow's application is surer now, and other rules apply: what was noted as opaque before is
+// refused, if one of them says so.
+void report_opaque_again(struct feeding *feeding);
 // What was decoded is all: no such file has come.
 void report_notes_over(struct feeding *feeding);
 

@@ -94,12 +94,13 @@ struct flow_content {
 	uint32_t ref; // flow
 	uint32_t next_free;
 	struct flow_share share;     // of its source, in places
-	uint32_t epoch;              // of `asks`, as is the application
+	uint32_t epoch;              // of `asks`, as are the application and how sure that is
 	uint32_t rule;               // refused: that refuses it, or RULE_DEFAULT
 	struct item_id item;         // of the file, message or id at hand
 	struct item_id refused_item; // refused: for which, if any
 	uint16_t n_files;
 	uint16_t app;
+	uint8_t sure;
 	uint16_t data_app;             // of flows that it announces; APP_NONE: its own
 	uint8_t action;                // refused: enum action
 	uint8_t phase;                 // enum content_state

@@ -151,13 +151,30 @@ static bool is_taken_for_http(const struct inspection *in)
 	return proto && !strcmp(proto->name, "http");
 }
 
+// Known by its form, or by who has named its end (once that one has answered, as then what a secret
+// opens is opened): what comes shows no more of it, and a whole file may come before the look at it
+// ends.
+static bool is_disguised(const struct inspection *in, const struct span *span)
+{
+	const struct flow *flow = in->flow;
+	const struct flow_cold *cold = in->cold;
+	const struct app_proto *proto = app_get(flow->app);
+
+	if (!proto || !proto->disguised || flow->signature != UINT16_MAX)
+		return false;
+	return flow->confidence == CONFIDENCE_PARTIAL ||
+	       (flow->confidence == CONFIDENCE_CACHE && flow->app == cold->learned_app &&
+		       cold->learned_from != LEARNED_DNS &&
+		       (cold->shaped || span->half == HALF_S2C));
+}
+
 // What the first bytes and the span at hand make of a flow: one whose answer may be a file at once
-// (HTTP/0.9), the answer to what begins as a request, or is taken for one, or the part of a request
-// that classification does not keep. Later it would be too late.
+// (HTTP/0.9), the answer to what begins as a request, or is taken for one, the part of a request
+// that classification does not keep, or what is disguised. Later it would be too late.
 static bool is_due(
 	const struct inspection *in, const struct span *span, const struct content_prefix *now)
 {
-	if (content_asks_simply(now))
+	if (content_asks_simply(now) || is_disguised(in, span))
 		return true;
 	return (span->half == HALF_S2C || span->offset64 + span->extent > CLASSIFY_PREFIX_BYTES) &&
 	       (content_begins_request(now) || is_taken_for_http(in));
