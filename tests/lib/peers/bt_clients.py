@@ -8,7 +8,8 @@ bt_clients.py content FOLDER COUNT BYTES SEED_TRACKER TRACKER [public [node=HOST
 bt_clients.py start KIND FOLDER ADDRESS PORT TORRENTS CONTENT [WORD]...
     becomes a client that loads TORRENTS/*.torrent and keeps their content in CONTENT. WORDs: required (encryption in
     and out, nothing else), plain (none), utp or tcp (only that), dht, open (DHT, PEX and
-    local discovery), magnet (loads TORRENTS/*.magnet; not transmission), inorder (qbittorrent: file by file)
+    local discovery), magnet (loads TORRENTS/*.magnet), rpc (transmission, rtorrent: it can be asked, as
+    qbittorrent always can: bt_ask.py)
 bt_clients.py seeded TRACKER HASHES                         exit 0 when the tracker knows a seed of each hash in the file
 bt_clients.py same FOLDER FOLDER                            exit 0 when each *.bin of the first is in the second
 
@@ -66,12 +67,26 @@ def seeded(tracker, hashes):
     return 0
 
 
+def add_magnets(port, magnets, place):
+    """Of a transmission that is about to start."""
+    for _ in range(120):
+        time.sleep(0.5)
+        try:
+            for magnet in magnets:
+                rpc.rpc(port, "torrent-add", {"filename": magnet, "download-dir": place})
+            return 0
+        except OSError:
+            continue
+    return 1
+
+
 def transmission(folder, address, port, torrents, place, words):
     rpc.settings(folder, port, 0, [])
     with open(os.path.join(folder, "settings.json"), encoding="ascii") as file:
         chosen = json.load(file)
     chosen.update({
-        "rpc-enabled": False,
+        "rpc-enabled": "rpc" in words or "magnet" in words,
+        "rpc-port": port + 1000,
         "encryption": 2 if "required" in words else 0,
         "utp-enabled": "utp" in words,
         "dht-enabled": "dht" in words or "open" in words,
@@ -88,6 +103,8 @@ def transmission(folder, address, port, torrents, place, words):
     with open(os.path.join(folder, "settings.json"), "w", encoding="ascii") as out:
         json.dump(chosen, out)
     os.environ["TRANSMISSION_HOME"] = folder
+    if "magnet" in words and os.fork() == 0:
+        os._exit(add_magnets(port + 1000, sources(torrents, words), place))
     return ["transmission-daemon", "-f", "-g", folder]
 
 
@@ -102,6 +119,8 @@ def rtorrent(folder, address, port, torrents, place, words):
         "throttle.max_uploads.global.set = 400", "throttle.max_downloads.global.set = 400",
         "throttle.max_uploads.set = 400", "network.max_open_sockets.set = 600",
     ]
+    if "rpc" in words:
+        lines.append(f"network.scgi.open_port = 127.0.0.1:{port + 1000}")
     if "dht" in words or "open" in words:
         lines += [f"dht.port.set = {port}", "dht.mode.set = on"]
     lines += [f"load.start = {path}" for path in sources(torrents, words)]
@@ -127,10 +146,9 @@ def qbittorrent(folder, address, port, torrents, place, words):
     with open(os.path.join(where, "qBittorrent.conf"), "w", encoding="ascii") as out:
         out.write("[BitTorrent]\n" + "".join(f"{key}={value}\n" for key, value in chosen.items()))
         out.write("[LegalNotice]\nAccepted=true\n[Preferences]\nWebUI\\Enabled=true\n"
-                  f"WebUI\\Address=127.0.0.1\nWebUI\\Port={port + 1000}\nConnection\\UPnP=false\n"
+                  f"WebUI\\Address=127.0.0.1\nWebUI\\Port={port + 1000}\nWebUI\\LocalHostAuth=false\nConnection\\UPnP=false\n"
                   "[Network]\nPortForwardingEnabled=false\n")
-    return ["qbittorrent-nox", f"--profile={folder}", "--skip-dialog=true", "--add-paused=false",
-            *(["--sequential"] if "inorder" in words else []), *sources(torrents, words)]
+    return ["qbittorrent-nox", f"--profile={folder}", "--skip-dialog=true", "--add-paused=false", *sources(torrents, words)]
 
 
 def deluge(folder, address, port, torrents, place, words):

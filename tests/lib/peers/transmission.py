@@ -7,7 +7,7 @@ transmission.py torrent FILE TRACKER OUT.torrent           make a torrent, print
 transmission.py RPC_PORT add TORRENT|MAGNET_FILE DOWNLOAD_DIR
 transmission.py RPC_PORT bytes                             payload bytes had and received, all torrents
 transmission.py RPC_PORT done                              exit 0 when every torrent is complete
-transmission.py RPC_PORT want FILE...                      by number, and no others; exit 1 while its files are not known
+transmission.py RPC_PORT want FILE...                      by number, and no others (none: nothing); exit 1 while its files are not known
 transmission.py RPC_PORT limit KB_PER_S                    of upload, 0: none
 """
 import base64
@@ -118,7 +118,8 @@ def main():
             return 1
         for found in torrents:
             others = [n for n in range(len(found["files"])) if n not in wanted]
-            chosen = {"ids": [found["id"]], "files-wanted": wanted} | ({"files-unwanted": others} if others else {})
+            lists = {"files-wanted": wanted, "files-unwanted": others}  # an empty list means all files
+            chosen = {"ids": [found["id"]]} | {key: files for key, files in lists.items() if files}
             rpc(port, "torrent-set", chosen)
     elif verb == "limit":
         rpc(port, "session-set", {"speed-limit-up": int(words[2]), "speed-limit-up-enabled": words[2] != "0"})
