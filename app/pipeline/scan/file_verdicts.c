@@ -11,21 +11,6 @@ static uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-struct scan_result scan_result_of(const struct scan_verdict *verdict)
-{
-	struct scan_result result = {
-		.value = verdict->value,
-		.reason = verdict->reason,
-		.source = verdict->source,
-		.known = true,
-		.by = verdict->by < SCAN_BY_MAX ? verdict->by : SCAN_BY_NOBODY,
-		.db_version = verdict->db_version,
-	};
-
-	memcpy(result.name, verdict->name, sizeof(result.name));
-	return result;
-}
-
 static void note(
 	const struct lcore *lcore, struct scan_file *file, const struct scan_verdict *verdict)
 {

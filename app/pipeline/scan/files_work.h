@@ -3,6 +3,7 @@
 #ifndef SLUICE_FILES_WORK_H
 #define SLUICE_FILES_WORK_H
 
+#include <string.h>
 #include "pipeline/flow/share.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/scan/bytes.h"
@@ -84,7 +85,21 @@ void scan_work_note_since(
 // A place for a file, without bytes. NONE: there is none, which is counted.
 uint32_t scan_work_place(struct lcore *lcore, const struct scan_begin *begin);
 // What a verdict says, without times.
-struct scan_result scan_result_of(const struct scan_verdict *verdict);
+static inline struct scan_result scan_result_of(const struct scan_verdict *verdict)
+{
+	struct scan_result result = {
+		.value = verdict->value,
+		.reason = verdict->reason,
+		.source = verdict->source,
+		.known = true,
+		.by = verdict->by < SCAN_BY_MAX ? verdict->by : SCAN_BY_NOBODY,
+		.db_version = verdict->db_version,
+	};
+
+	memcpy(result.name, verdict->name, sizeof(result.name));
+	return result;
+}
+
 // The scan lcore that has the fewest jobs.
 unsigned scan_work_least_busy(const struct scan_files *files);
 // What is awaited of the file is there: `obey` is told. Else than with `goes_on` it is over.
