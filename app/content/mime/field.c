@@ -146,7 +146,8 @@ static void take_subject(const struct mime_call *to, struct content_text value)
 	*subject = (struct mime_subject){.begins64 = field->value64,
 		.ends64 = field->value_ends64,
 		.length = value.length,
-		.verbatim = !field->folded && !field->cut,
+		// line ends, and what stands between chunks, are left out of it
+		.verbatim = field->value_ends64 - field->value64 == value.length,
 		.torn = field->torn};
 	if (!memmem(value.bytes, value.length, "=?", 2)) {
 		memcpy(bytes, value.bytes, value.length);

@@ -9,7 +9,7 @@ static void begin_field(struct mime_field *field)
 {
 	field->part = MIME_FIELD_START;
 	field->length = field->value_at = 0;
-	field->folded = field->cut = field->said = field->torn = false;
+	field->cut = field->said = field->torn = false;
 }
 
 void mime_head_begin(const struct mime_call *to, enum mime_head_of of)
@@ -134,7 +134,6 @@ static void begin_line(const struct mime_call *to, uint8_t byte, uint64_t at64)
 
 	if ((byte == ' ' || byte == '\t') && field->length) {
 		field->part = MIME_FIELD_VALUE;
-		field->folded = true;
 		return;
 	}
 	finish_field(to);

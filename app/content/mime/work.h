@@ -87,7 +87,7 @@ struct mime_field {
 	uint64_t value64, value_ends64; // in the half, without blanks around
 	uint16_t length, value_at;
 	uint8_t part; // enum mime_field_part
-	bool folded, cut, said;
+	bool cut, said;
 	bool torn; // as of a text
 	uint8_t bytes[MIME_FIELD_BYTES];
 };

@@ -52,6 +52,11 @@ static const struct conversation sessions[] = {
 		"message c2s from=a@x to=b@y 65+1 of 65+1 text=s\n"
 		"message c2s from=a@x to=b@y 78+25 of 78+25 blank=00 "
 		"text=hello\\0d\\0a.\\0d\\0a.\\0d\n"},
+	{"a subject in two chunks",
+		{HELLO, FROM, RCPT, SAID_C("BDAT 10\r\nSubject: s"), SAID_S("250 ok\r\n"),
+			SAID_C("BDAT 7 LAST\r\nt\r\n\r\nhi"), SAID_S("250 queued\r\n")},
+		"message c2s from=a@x to=b@y 65+15 of 65+15 blank=00 text=st\n"
+		"message c2s from=a@x to=b@y 84+2 of 84+2 text=hi\n"},
 	{"a last chunk of nothing, and RSET between chunks",
 		{HELLO, FROM, RCPT, SAID_C("BDAT 21\r\n" BODY "BDAT 0 LAST\r\n"),
 			SAID_S("250 ok\r\n250 queued\r\n"), FROM, RCPT, SAID_C("bdat 21\r\n" BODY),
