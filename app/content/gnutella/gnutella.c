@@ -201,10 +201,13 @@ static enum content_fed take_line(
 }
 
 // A line of its own, then an empty one; Kazaa's, too. What comes against it, and behind it, is
-// HTTP.
+// HTTP. Behind a gap between the two nobody knows where it begins.
 static bool is_reversed(const struct gnutella_state *state, unsigned side)
 {
-	return state->reversed && (side == HALF_S2C || state->halves[side].phase != GNUTELLA_LINES);
+	uint8_t phase = state->halves[side].phase;
+
+	return state->reversed &&
+	       (side == HALF_S2C || (phase != GNUTELLA_LINES && phase != GNUTELLA_LOST));
 }
 
 static enum content_fed take(void *of, unsigned side, struct content_turn *turn,

@@ -79,6 +79,8 @@ void gnutella_line(const struct gnutella_turn *turn, struct content_text line)
 		end_lines(turn);
 		return;
 	}
+	if (turn->state->reversed) // these are nobody's
+		return;
 	value = value_of(line, "content-encoding");
 	half->encoded |= http_is(value, "deflate");
 	value = value_of(line, "content-type");

@@ -431,6 +431,15 @@ static const struct conversation pushed[] = {
 		"note c2s bad_line @93\n"
 		"file 2 c2s offer name=a.exe size=3\n"
 		"end 2 CLOSED 131+3 xyz\n"},
+	{"a gap before its empty line",
+		{SAID_C("GIV 0:A/b\r\n"), SAID_GAP(HALF_C2S, 3), SAID_C(OK "abc")},
+		"note c2s lost @11\n"},
+	{"lines of a handshake behind it",
+		{SAID_C("GIV 0:A/b\r\n"), SAID_S("GET /x HTTP/1.1\r\n"),
+			SAID_C("Content-Type: application/x-gnutella2\r\n\r\n"), SAID_S("\r\n"),
+			SAID_C(OK "abc")},
+		"file 1 c2s path name=x or=b path=/x size=3\n"
+		"end 1 CLOSED 90+3 abc\n"},
 };
 
 static const struct conversation kazaa[] = {
