@@ -446,6 +446,10 @@ static void a_user_defined_application(void **state)
 static void make_bools(struct event *event, unsigned bits)
 {
 	event->has_mac = bits & 8;
+	if (event->type == EVENT_ALERT) {
+		event->alert.scanned = bits & 2;
+		event->alert.has_id = bits & 4;
+	}
 	if (event->type == EVENT_FLOW || event->type == EVENT_ELEPHANT) {
 		event->flow.alerted = bits & 8;
 		event->flow.content.is = bits & 4;
@@ -468,8 +472,6 @@ static void garbage_is_still_a_whole_line(void **state)
 			bytes[i] = (uint8_t)(random() & 0x7f); // numbers of 63 bits: jansson's
 		event.type = (uint8_t)(round % (EVENT_TRACE + 1));
 		make_bools(&event, round);
-		if (event.type == EVENT_ALERT)
-			event.alert.scanned = round & 2;
 		o = written(&event);
 		json_decref(o);
 	}
