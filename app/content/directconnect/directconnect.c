@@ -339,8 +339,11 @@ static const struct content_reader reader = {.take = take, .lose = lose, .fin = 
 // A datagram is a line of its own; of which dialect, it says itself.
 static void begin_datagram(struct dc_state *state, unsigned side, struct content_turn *turn)
 {
-	break_line(state, side, turn);
-	begin_line(&state->halves[side], turn);
+	// what is open in the other half ends by its own dialect
+	for (unsigned half = 0; half < 2; half++) {
+		break_line(state, half, turn);
+		begin_line(&state->halves[half], turn);
+	}
 	state->halves[side].mode = DC_LINES;
 	state->dialect = DC_UNKNOWN;
 	// searches and their results, but no transfers
