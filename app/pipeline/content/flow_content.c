@@ -281,7 +281,7 @@ static uint8_t sureness(const struct lcore *lcore, uint32_t ref)
 {
 	unsigned shaped = flow_cold_at(lcore->flows, ref)->shaped;
 
-	return (uint8_t)(flow_at(lcore->flows, ref)->confidence << 1 | shaped);
+	return (uint8_t)((unsigned)flow_at(lcore->flows, ref)->confidence << 1 | shaped);
 }
 
 bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
