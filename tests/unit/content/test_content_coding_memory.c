@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #include "coding_rig.h"
+#include "lib/rig/sanitized.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))
 #define MIB         ((size_t)1 << 20)
@@ -21,15 +22,7 @@
 // Requests of the whole process, its libraries included.
 static unsigned long requests;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#ifdef SANITIZED
+#if SANITIZED
 #include <sanitizer/allocator_interface.h>
 
 static void requested(const volatile void *at, size_t bytes)

@@ -3,6 +3,7 @@
 // time: whatever it is, the file arrives whole, or nothing of its end does, or the policy decides
 // when the time is over. The two ends are lib/pipeline/scan_ends.h.
 #include "lib/pipeline/scan_ends.h"
+#include "lib/rig/sanitized.h"
 
 #define BODY 1000
 
@@ -130,8 +131,15 @@ static void each_ending(const struct ends_ways *ways, enum framing framing)
 	}
 }
 
+// The sanitized build takes minutes for all of them: there each has one framing, in turn.
 static void each_way(const struct ends_ways *ways)
 {
+	static unsigned turn;
+
+	if (SANITIZED) {
+		each_ending(ways, (enum framing)(turn++ % (ways->fin ? 3 : 2)));
+		return;
+	}
 	each_ending(ways, BY_LENGTH);
 	each_ending(ways, BY_CHUNKS);
 	if (ways->fin)

@@ -423,7 +423,7 @@ static void child_step(struct random_run *run, struct peer *peer, int choice)
 
 	if (choice < 5 && has && !*is_known) {
 		*is_known = true; // also if it was condemned: then it ends below
-		struct scan_wire_verdict verdict = {.value = (uint8_t)values[choice % 4]};
+		struct scan_wire_verdict verdict = {.value = (uint8_t)values[(unsigned)choice % 4]};
 
 		scan_wire_head_set(
 			&verdict.head, SCAN_WIRE_VERDICT, run->out[peer->number].request);
