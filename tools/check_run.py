@@ -149,7 +149,7 @@ def asan_targets(options):
     asked = subprocess.run(["meson", "introspect", "--tests", ASAN], capture_output=True, text=True, check=True)
     depends = {known["cmd"][0]: known["depends"] for known in json.loads(asked.stdout)}
     programs = {os.path.basename(path): path for path in targets.values()}
-    needed = {"app/sluice", "tests/replay_many"}
+    needed = {"app/sluice", "app/scan/program/sluice-scan", "tests/replay_many"} & set(targets.values())
     tests = meson_tests(ASAN, "asan", options) + [t for t in script_tests(options) if "/asan/" in t.name]
     for test in selected(tests, options):
         if test.command[0] in depends:
