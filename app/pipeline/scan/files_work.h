@@ -39,6 +39,8 @@ struct scan_file {
 	struct place sharing; // ... among those that wait for one that is not theirs (parts.h)
 	uint32_t part;        // number in the swarm; 0: its bytes come over this flow alone
 	uint64_t part_from;   // offset in the file of what this transfer brings
+	uint64_t part_to;     // ... behind what it has brought
+	uint8_t alone;        // enum part_alone: whether that is looked at by itself
 	uint64_t changes;     // of the swarm's file, when it began to wait
 	uint32_t flow, generation;
 	uint32_t rule_uid;

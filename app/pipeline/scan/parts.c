@@ -6,6 +6,10 @@
 #include <string.h>
 #include "pipeline/scan/files_work.h"
 
+// A part of HTTP may be all that its receiver wants: at its end it is looked at by itself, if the
+// file is not whole then. Blocks of others are nothing without the rest.
+enum part_alone { ALONE_NEVER, ALONE_AT_END, ALONE_ASKS, ALONE_DUE };
+
 #define COUNT_NS NS_PER_MS // counters of all lcores are taken over so often
 
 static struct swarm *swarm_of(const struct lcore *lcore)
@@ -29,7 +33,8 @@ uint32_t scan_part_begin(struct lcore *lcore, const struct scan_begin *begin,
 	enum scan_reason reason = swarm_open(swarm_of(lcore), part->file, lcore->now_ns, &in_swarm);
 
 	file->part = in_swarm;
-	file->part_from = part->from;
+	file->part_from = file->part_to = part->from;
+	file->alone = part->file->of_sender || part->file->trusting ? ALONE_AT_END : ALONE_NEVER;
 	if (in_swarm && reason) { // too big: it is told once
 		scan_work_unscanned(result, reason);
 		file->result = *result;
@@ -162,11 +167,12 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 		said.value != SCAN_INFECTED && !file->ended && !file->dropped, obey);
 }
 
+static const struct scan_verdict unfinished = {
+	.value = SCAN_UNSCANNED, .reason = SCAN_REASON_PROTOCOL};
+
 // A piece of the file was wrong: it is not whole any more, and who waits goes on.
 static void let_go_on(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 {
-	static const struct scan_verdict unfinished = {
-		.value = SCAN_UNSCANNED, .reason = SCAN_REASON_PROTOCOL};
 	static const struct scan_verdict nothing = {.value = SCAN_CLEAN};
 	struct scan_file *file = &lcore->scan_files->file[number];
 
@@ -177,6 +183,38 @@ static void let_go_on(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 	stop_waiting(lcore, number);
 	file->result = (struct scan_result){0};
 	scan_work_tell(lcore, number, &nothing, !file->dropped, obey);
+}
+
+// It was looked at by itself, and nothing found. While others bring more of its file nothing is
+// made of that.
+static void tell_alone(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
+{
+	struct scan_file *file = &lcore->scan_files->file[number];
+
+	if (swarm_is_shared(swarm_of(lcore), file->part))
+		file->rule.on_unscanned[SCAN_REASON_PROTOCOL] = SCAN_POLICY_PASS;
+	tell(lcore, number, &unfinished, obey);
+}
+
+// The part by itself is due, or its turn comes. False: it was looked at, or cannot be.
+static bool is_alone(struct lcore *lcore, struct scan_file *file)
+{
+	struct swarm *swarm = swarm_of(lcore);
+	enum swarm_part due = SWARM_PART_GONE;
+
+	if (file->alone == ALONE_ASKS) {
+		due = swarm_part(swarm, file->part, file->part_from, file->part_to);
+		if (due == SWARM_PART_DUE)
+			file->alone = ALONE_DUE;
+	} else if (file->alone == ALONE_DUE &&
+		   swarm_part_is_due(swarm, file->part, file->part_from, file->part_to)) {
+		due = SWARM_PART_DUE;
+	}
+	if (due == SWARM_PART_GONE)
+		file->alone = ALONE_NEVER;
+	else
+		submit(lcore, file);
+	return due != SWARM_PART_GONE;
 }
 
 void scan_part_late(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
@@ -194,6 +232,11 @@ static void look_at(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 	struct swarm_look look;
 
 	swarm_look(swarm_of(lcore), file->part, &look);
+	if (file->alone >= ALONE_ASKS && !look.known && !look.waits) {
+		if (!is_alone(lcore, file))
+			tell_alone(lcore, number, obey);
+		return;
+	}
 	if (look.changes == file->changes || (look.waits && !look.passing)) {
 		file->changes = look.changes;
 		submit(lcore, file); // if it is due by now
@@ -309,6 +352,8 @@ bool scan_part_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 		submit(lcore, file);
 	if (file->tail.on)
 		scan_work_list_remove(files, &files->tails, number);
+	if (taken <= SWARM_KNOWN && file->part_from + at + length > file->part_to)
+		file->part_to = file->part_from + at + length;
 	switch (taken) {
 	case SWARM_TAKEN: break;
 	case SWARM_STANDS: stand(lcore, number); break;
@@ -350,6 +395,14 @@ bool scan_part_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 		submit(lcore, file);
 		wait_for(lcore, number);
 		return true;
+	}
+	if (!look.known && file->alone == ALONE_AT_END && file->part_to > file->part_from) {
+		file->alone = ALONE_ASKS;
+		if (is_alone(lcore, file)) {
+			file->ended = true;
+			wait_for(lcore, number);
+			return true;
+		}
 	}
 	if (look.known) {
 		*result = scan_result_of(&look.verdict);

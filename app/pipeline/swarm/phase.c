@@ -75,7 +75,15 @@ static bool is_whole(const struct file *file)
 	return ends && !file->edges && file->present && file->present == file_end(file);
 }
 
-enum due { DUE_NONE, DUE_EARLY, DUE_WHOLE };
+enum due { DUE_NONE, DUE_EARLY, DUE_PART, DUE_WHOLE };
+
+static bool part_is_here(const struct object *object, const struct file *file)
+{
+	uint64_t bytes = file->part_to - file->part_from;
+
+	return file->part_to && space_count(object, file->from + file->part_from,
+					file->from + file->part_to) == bytes;
+}
 
 static enum due due_of(const struct object *object, const struct file *file)
 {
@@ -83,6 +91,8 @@ static enum due due_of(const struct object *object, const struct file *file)
 		return DUE_NONE;
 	if (file->phase == PHASE_WHOLE)
 		return is_settled(object, file) ? DUE_WHOLE : DUE_NONE;
+	if (file->phase == PHASE_OPEN && part_is_here(object, file))
+		return DUE_PART;
 	if (file->phase != PHASE_OPEN || file->early != EARLY_OPEN ||
 		file->early_present < SWARM_EARLY_BYTES || file_end(file) <= SWARM_EARLY_BYTES)
 		return DUE_NONE;
@@ -196,12 +206,15 @@ bool swarm_job(struct swarm *swarm, uint32_t number, struct scan_job *job)
 
 	swarm_lock(&object->lock);
 	enum due due = due_of(object, file);
-	uint64_t to64 = due == DUE_EARLY ? SWARM_EARLY_BYTES : file_end(file);
-	bool named =
-		due != DUE_NONE && space_job(swarm, object, file->from, file->from + to64, job);
+	uint64_t from64 = due == DUE_PART ? file->part_from : 0;
+	uint64_t to64 = due == DUE_EARLY  ? SWARM_EARLY_BYTES
+			: due == DUE_PART ? file->part_to
+					  : file_end(file);
+	bool named = due != DUE_NONE &&
+		     space_job(swarm, object, file->from + from64, file->from + to64, job);
 
 	if (named) {
-		job->from64 = 0;
+		job->from64 = from64;
 		job->to64 = to64;
 		job->file = number;
 		job->flags = SCAN_JOB_FILE | SCAN_JOB_SWARM;
@@ -249,8 +262,12 @@ static void take_verdict(struct swarm *swarm, struct object *object, const struc
 	// more of it may have come, where nobody had said its size
 	bool whole = job->flags & SCAN_JOB_WHOLE && job->to64 == file_end(file);
 
-	if (!(job->flags & SCAN_JOB_WHOLE))
+	if (file->early == EARLY_OUT)
 		file->early = EARLY_DONE;
+	if (file->part_to && file->part_from == job->from64 && file->part_to == job->to64) {
+		file->part_to = 0;
+		phase_news(swarm, file);
+	}
 	if (!whole && verdict->value != SCAN_INFECTED)
 		return;
 	file->verdict = *verdict;
@@ -345,6 +362,41 @@ void swarm_look(struct swarm *swarm, uint32_t number, struct swarm_look *look)
 uint64_t swarm_changes(const struct swarm *swarm)
 {
 	return atomic_load_explicit(&swarm->changes, memory_order_acquire);
+}
+
+enum swarm_part swarm_part(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to)
+{
+	struct file *file = &swarm->files[number];
+	struct object *object = &swarm->objects[file->object];
+	enum swarm_part due = SWARM_PART_GONE;
+
+	swarm_lock(&object->lock);
+	if (!file->job_out && file->phase == PHASE_OPEN && !part_is_here(object, file))
+		file->part_to = 0; // it was forgotten
+	if (file->part_to) {
+		due = SWARM_PART_LATER;
+	} else if (file->phase == PHASE_OPEN && !file->edges && from < to && to <= file_end(file)) {
+		file->part_from = from;
+		file->part_to = to;
+		if (part_is_here(object, file))
+			due = SWARM_PART_DUE;
+		else
+			file->part_to = 0;
+	}
+	swarm_unlock(&object->lock);
+	return due;
+}
+
+bool swarm_part_is_due(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to)
+{
+	struct file *file = &swarm->files[number];
+	struct object *object = &swarm->objects[file->object];
+
+	swarm_lock(&object->lock);
+	bool due = file->part_to == to && file->part_from == from &&
+		   (file->job_out || (file->phase == PHASE_OPEN && part_is_here(object, file)));
+	swarm_unlock(&object->lock);
+	return due;
 }
 
 bool swarm_seal(struct swarm *swarm, uint32_t number)

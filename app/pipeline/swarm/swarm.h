@@ -87,6 +87,16 @@ enum swarm_taken swarm_add(struct swarm *swarm, uint32_t number, const struct sw
 // as all of it, until more comes. False: there is a hole.
 bool swarm_seal(struct swarm *swarm, uint32_t number);
 
+// A transfer has brought [from, to) of the file and brings no more: a job is due about that alone,
+// as its receiver may want no more than that.
+enum swarm_part {
+	SWARM_PART_GONE,  // not all of it is there, or the file is whole
+	SWARM_PART_LATER, // another part is looked at
+	SWARM_PART_DUE,   // a job about it is due, or out
+};
+enum swarm_part swarm_part(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to);
+bool swarm_part_is_due(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to);
+
 // A job is due about the file, the caller's to submit, who has said the rest of it: `extents`,
 // `from64`, `to64`, `flags` and `file` are set. False: none is, or there is no room now.
 bool swarm_job(struct swarm *swarm, uint32_t number, struct scan_job *job);

@@ -219,6 +219,7 @@ static inline void passes(struct gate *gate, double seconds, struct left *left)
 	pipe_advance(gate->pipe, seconds);
 	pipe_turns(gate->pipe);
 	take(gate, left, from, gate->pipe->n_sent);
+	gate->pipe->n_sent = 0; // as gate_run leaves it
 }
 
 static inline void says(

@@ -9,6 +9,9 @@
 	"\"\r\nContent-Length: 8\r\nContent-Range: bytes " of "/16\r\n\r\n"
 #define FIRST  PART("v1", "0-7")
 #define SECOND PART("v1", "8-15")
+#define OF_LONG(of)                                        \
+	"HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\n" \
+	"Content-Length: 8\r\nContent-Range: bytes " of "/40\r\n\r\n"
 
 // A connection that asks for a part. Whether its request left.
 static bool asks_part(struct gate *gate, struct gate_tcp *tcp, uint16_t sport, const char *range)
@@ -47,13 +50,16 @@ static void halves_of_a_file_are_scanned_as_one(void **state)
 		says(gate, &one, FIRST, &left[0]);
 		says(gate, &two, SECOND, &left[1]);
 		says(gate, &two, evil ? "EVIL!!!!" : "harmless", &left[1]);
+		assert_false(has(&left[1], evil ? "EVIL!!!!" : "harmless"));
+		passes(gate, 0.6, &left[1]);
 		assert_true(has(&left[1], evil ? "EVIL!!!!" : "harmless")); // half of a file
+		assert_int_equal(last_to, 16);
 		says(gate, &one, "so. X5O-", &left[0]);
 		assert_false(has(&left[0], "X5O-"));
 		passes(gate, 0.4, &left[0]);
 		assert_false(has(&left[0], "X5O-"));
 		passes(gate, 0.2, &left[0]);
-		assert_int_equal(jobs_seen, 1);
+		assert_int_equal(jobs_seen, 2); // the half by itself, and the whole
 		assert_int_equal(last_to, 16);
 		assert_int_equal(has(&left[0], "X5O-"), !evil);
 		assert_int_equal(left[0].resets >= 2, evil);
@@ -93,6 +99,8 @@ static void on_whatever_lcore(void **state)
 			flows[i] = gate->pipe->dp.lcores[i]->stats.content_files;
 		assert_true(flows[0] && flows[1]); // both have some
 		says(gate, &tcp[0], "so. X5O-", &left[0]);
+		assert_false(has(&left[0], "X5O-"));
+		passes(gate, 0.6, &left[0]);
 		assert_true(has(&left[0], "X5O-"));
 		says(gate, &tcp[1], evil ? "EVIL!!!!" : "harmless", &left[1]);
 		for (unsigned i = 2; i < 6; i++) {
@@ -103,7 +111,7 @@ static void on_whatever_lcore(void **state)
 		struct left after = {0};
 
 		passes(gate, 0.6, &after);
-		assert_int_equal(jobs_seen, 1);
+		assert_int_equal(jobs_seen, 2);
 		assert_int_equal(after.resets >= 10, evil);
 		assert_int_equal(after.length, evil ? 0 : 5 * 8);
 		for (unsigned i = 0; i < 6; i++)
@@ -121,10 +129,11 @@ static void a_scanner_that_says_nothing(void **state)
 		struct gate_tcp one, two;
 		struct left left = {0};
 
-		is_deaf = true;
 		assert_true(asks_part(gate, &one, 42000, "0-7"));
 		assert_true(asks_part(gate, &two, 42001, "8-15"));
 		says(gate, &two, SECOND "harmless", &left);
+		passes(gate, 0.6, &left);
+		is_deaf = true;
 		left = (struct left){0};
 		says(gate, &one, FIRST "so. X5O-", &left);
 		passes(gate, 9.9, &left);
@@ -152,6 +161,7 @@ static void who_completes_it_gives_up(void **state)
 	assert_true(asks_part(gate, &three, 42002, "8-15"));
 	says(gate, &three, SECOND, &left);
 	says(gate, &one, FIRST "so. X5O-", &left);
+	passes(gate, 0.6, &left);
 	left = (struct left){0};
 	says(gate, &two, SECOND "EVIL!!!!", &left);
 	assert_int_equal(left.length, 0);
@@ -168,7 +178,7 @@ static void who_completes_it_gives_up(void **state)
 	says(gate, &three, "EVIL!!!!", &left);
 	assert_int_equal(left.length, 0);
 	assert_true(left.resets >= 2);
-	assert_int_equal(jobs_seen, 1);
+	assert_int_equal(jobs_seen, 2);
 	json_t *alert = gate_event(gate, "alert");
 
 	assert_string_equal(
@@ -215,7 +225,7 @@ static void a_part_alone_is_unscanned(void **state)
 
 		if (!reason != !rows[i].alert || (reason && strcmp(reason, "protocol") != 0))
 			fail_msg("row %zu: an alert says %s", i, reason ? reason : "nothing");
-		if (jobs_seen)
+		if (jobs_seen != 1 || last_to != 16)
 			fail_msg("row %zu: %u jobs, to %lu", i, jobs_seen, last_to);
 		gives_up(gate, &one);
 		if (rows[i].with_other)
@@ -238,8 +248,9 @@ static void other_bytes_of_a_part_are_not_clean(void **state)
 	says(gate, &tcp[1], FIRST, &left);
 	says(gate, &tcp[2], SECOND, &left);
 	says(gate, &tcp[0], FIRST "so. X5O-", &left);
+	passes(gate, 0.6, &left);
 	says(gate, &tcp[1], "harmless", &left);
-	passes(gate, 0.01, &left);
+	passes(gate, 0.6, &left);
 	assert_int_equal(stats(gate).swarm_differs, 1);
 	left = (struct left){0};
 	says(gate, &tcp[2], "EVIL!!!!", &left);
@@ -340,6 +351,43 @@ static void an_id_of_http_vouches_for_no_bytes(void **state)
 #undef URN
 }
 
+// All that a receiver wants may be in one part: each is looked at by itself, one after the other.
+static void a_part_by_itself_is_scanned(void **state)
+{
+	enum { CLEAN, EVIL_PART, DEAF, ROWS };
+	static const char *const ranges[] = {"0-7", "16-23", "32-39"};
+	static const char *const heads[] = {OF_LONG("0-7"), OF_LONG("16-23"), OF_LONG("32-39")};
+
+	(void)state;
+	for (unsigned row = CLEAN; row < ROWS; row++) {
+		struct gate *gate = swarm_world(1, PASS "}}]");
+		struct gate_tcp tcp[3];
+		struct left left = {0};
+
+		is_deaf = row == DEAF;
+		for (unsigned i = 0; i < 3; i++) {
+			assert_true(asks_part(gate, &tcp[i], (uint16_t)(42000 + i), ranges[i]));
+			says(gate, &tcp[i], heads[i], &left);
+		}
+		left = (struct left){0};
+		for (unsigned i = 0; i < 3; i++)
+			says(gate, &tcp[i], i == 1 && row == EVIL_PART ? EVIL : "harmless", &left);
+		assert_int_equal(left.length, 0);
+		passes(gate, 0.6, &left); // the first one's
+		assert_int_equal(left.length, row == DEAF ? 0 : 8);
+		assert_int_equal(left.resets, 0);
+		passes(gate, row == DEAF ? 9.5 : 1.2, &left);
+		assert_int_equal(left.length, row == CLEAN ? 24 : row == DEAF ? 0 : 8);
+		assert_int_equal(left.resets >= 4, row != CLEAN);
+		assert_false(has(&left, EVIL));
+		assert_int_equal(jobs_seen, row == CLEAN ? 3 : row == DEAF ? 1 : 2);
+		assert_int_equal(stats(gate).scan_pending, 0);
+		for (unsigned i = 0; i < 3; i++)
+			gives_up(gate, &tcp[i]);
+		swarm_world_free(gate);
+	}
+}
+
 // In monitor mode nothing waits, and the verdict is told.
 static void monitor_mode_holds_nothing(void **state)
 {
@@ -354,9 +402,9 @@ static void monitor_mode_holds_nothing(void **state)
 	says(gate, &two, SECOND "EVIL!!!!", &left);
 	says(gate, &one, "so. X5O-", &left);
 	assert_true(has(&left, "X5O-"));
-	passes(gate, 0.6, &left);
+	passes(gate, 1.2, &left); // the half by itself, and the whole
 	assert_int_equal(left.resets, 0);
-	assert_int_equal(stats(gate).scan_infected, 1);
+	assert_int_equal(stats(gate).scan_infected, 2); // of either half
 	assert_non_null(alert_reason(gate));
 	gives_up(gate, &one);
 	gives_up(gate, &two);
@@ -371,6 +419,7 @@ int main(void)
 		cmocka_unit_test(a_scanner_that_says_nothing),
 		cmocka_unit_test(who_completes_it_gives_up),
 		cmocka_unit_test(a_part_alone_is_unscanned),
+		cmocka_unit_test(a_part_by_itself_is_scanned),
 		cmocka_unit_test(other_bytes_of_a_part_are_not_clean),
 		cmocka_unit_test(another_file_is_another),
 		cmocka_unit_test(an_id_of_http_vouches_for_no_bytes),
