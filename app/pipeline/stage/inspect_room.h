@@ -11,10 +11,18 @@
 // memory are used up, flows that rank lower end (reason forced), and such that rest for long. What
 // comes of them next begins a new entry, and is looked at as such.
 void inspect_end_others(struct lcore *lcore, const struct packet_ctx *ctx);
+// What is fed from here on is the flow's: states that it takes are ended with it. False: no state
+// is free. Before whatever feeds the classifier or a decoder.
+static inline bool inspect_owns(struct lcore *lcore, uint32_t ref)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+
+	return classifier_feeds(lcore->classifier, ref, flow_class_rank[flow->lru_class]);
+}
 static inline void inspect_make_room(struct lcore *lcore, const struct packet_ctx *ctx)
 {
 	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
-	bool room = classifier_feeds(lcore->classifier, ctx->ref, flow_class_rank[flow->lru_class]);
+	bool room = inspect_owns(lcore, ctx->ref);
 
 	if (flow->l4_proto == IPPROTO_TCP)
 		room &= lcore->tracker->n_free && !track_is_scarce(lcore->tracker);

@@ -10,6 +10,7 @@
 #include "pipeline/stage/inspect_content.h"
 #include "pipeline/stage/inspect_payload.h"
 #include "pipeline/stage/inspect_report.h"
+#include "pipeline/stage/inspect_room.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
@@ -447,6 +448,7 @@ static struct rte_mbuf *work_half(struct lcore *lcore, struct inspect_work *work
 		};
 		const struct stream_consumer consumer = {take, take_packet, &in};
 
+		inspect_owns(lcore, work->ref);
 		work->budget--;
 		struct rte_mbuf *m = track_work(lcore->tracker, work->track, work->half,
 			lcore->now_ns, &consumer, &work->more);
