@@ -186,35 +186,34 @@ static void let_go_on(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 }
 
 // It was looked at by itself, and nothing found. While others bring more of its file nothing is
-// made of that.
-static void tell_alone(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
+// made of that. `failed`: nor could it be looked at.
+static void tell_alone(
+	struct lcore *lcore, uint32_t number, const struct scan_verdict *failed, scan_told_fn *obey)
 {
 	struct scan_file *file = &lcore->scan_files->file[number];
 
-	if (swarm_is_shared(swarm_of(lcore), file->part))
+	if (!failed && swarm_is_shared(swarm_of(lcore), file->part))
 		file->rule.on_unscanned[SCAN_REASON_PROTOCOL] = SCAN_POLICY_PASS;
-	tell(lcore, number, &unfinished, obey);
+	tell(lcore, number, failed ? failed : &unfinished, obey);
 }
 
-// The part by itself is due, or its turn comes. False: it was looked at, or cannot be.
-static bool is_alone(struct lcore *lcore, struct scan_file *file)
+// How its part by itself stands; asks for it, if its turn comes, and has its job submitted.
+static enum swarm_part look_alone(
+	struct lcore *lcore, struct scan_file *file, struct scan_verdict *failed)
 {
 	struct swarm *swarm = swarm_of(lcore);
-	enum swarm_part due = SWARM_PART_GONE;
+	enum swarm_part part =
+		file->alone == ALONE_DUE
+			? swarm_part_look(swarm, file->part, file->part_from, file->part_to, failed)
+			: swarm_part(swarm, file->part, file->part_from, file->part_to);
 
-	if (file->alone == ALONE_ASKS) {
-		due = swarm_part(swarm, file->part, file->part_from, file->part_to);
-		if (due == SWARM_PART_DUE)
-			file->alone = ALONE_DUE;
-	} else if (file->alone == ALONE_DUE &&
-		   swarm_part_is_due(swarm, file->part, file->part_from, file->part_to)) {
-		due = SWARM_PART_DUE;
-	}
-	if (due == SWARM_PART_GONE)
-		file->alone = ALONE_NEVER;
-	else
+	if (part == SWARM_PART_DUE)
+		file->alone = ALONE_DUE;
+	if (part == SWARM_PART_DUE || part == SWARM_PART_LATER)
 		submit(lcore, file);
-	return due != SWARM_PART_GONE;
+	else
+		file->alone = ALONE_NEVER;
+	return part;
 }
 
 void scan_part_late(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
@@ -233,8 +232,11 @@ static void look_at(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
 
 	swarm_look(swarm_of(lcore), file->part, &look);
 	if (file->alone >= ALONE_ASKS && !look.known && !look.waits) {
-		if (!is_alone(lcore, file))
-			tell_alone(lcore, number, obey);
+		struct scan_verdict failed = {0};
+		enum swarm_part part = look_alone(lcore, file, &failed);
+
+		if (file->alone == ALONE_NEVER)
+			tell_alone(lcore, number, part == SWARM_PART_FAILED ? &failed : NULL, obey);
 		return;
 	}
 	if (look.changes == file->changes || (look.waits && !look.passing)) {
@@ -352,7 +354,7 @@ bool scan_part_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 		submit(lcore, file);
 	if (file->tail.on)
 		scan_work_list_remove(files, &files->tails, number);
-	if (taken <= SWARM_KNOWN && file->part_from + at + length > file->part_to)
+	if (file->part_from + at + length > file->part_to) // what is not taken ends the file here
 		file->part_to = file->part_from + at + length;
 	switch (taken) {
 	case SWARM_TAKEN: break;
@@ -398,7 +400,7 @@ bool scan_part_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 	}
 	if (!look.known && file->alone == ALONE_AT_END && file->part_to > file->part_from) {
 		file->alone = ALONE_ASKS;
-		if (is_alone(lcore, file)) {
+		if (look_alone(lcore, file, NULL) != SWARM_PART_GONE) {
 			file->ended = true;
 			wait_for(lcore, number);
 			return true;

@@ -79,10 +79,9 @@ enum due { DUE_NONE, DUE_EARLY, DUE_PART, DUE_WHOLE };
 
 static bool part_is_here(const struct object *object, const struct file *file)
 {
-	uint64_t bytes = file->part_to - file->part_from;
-
-	return file->part_to && space_count(object, file->from + file->part_from,
-					file->from + file->part_to) == bytes;
+	return file->part == SWARM_PART_DUE &&
+	       space_count(object, file->from + file->part_from, file->from + file->part_to) ==
+		       file->part_to - file->part_from;
 }
 
 static enum due due_of(const struct object *object, const struct file *file)
@@ -255,6 +254,19 @@ static void infected(struct swarm *swarm, struct object *object, struct file *fi
 	phase_news(swarm, file);
 }
 
+static bool is_part(const struct file *file, uint64_t from, uint64_t to)
+{
+	return file->part == SWARM_PART_DUE && file->part_from == from && file->part_to == to;
+}
+
+static void part_is_over(struct swarm *swarm, struct file *file, const struct scan_verdict *verdict)
+{
+	file->part = is_passing(verdict) ? SWARM_PART_FAILED : SWARM_PART_LOOKED;
+	file->part_value = (uint8_t)verdict->value;
+	file->part_reason = (uint8_t)verdict->reason;
+	phase_news(swarm, file);
+}
+
 static void take_verdict(struct swarm *swarm, struct object *object, const struct scan_job *job,
 	const struct scan_verdict *verdict)
 {
@@ -264,16 +276,17 @@ static void take_verdict(struct swarm *swarm, struct object *object, const struc
 
 	if (file->early == EARLY_OUT)
 		file->early = EARLY_DONE;
-	if (file->part_to && file->part_from == job->from64 && file->part_to == job->to64) {
-		file->part_to = 0;
-		phase_news(swarm, file);
-	}
+	if (is_part(file, job->from64, job->to64))
+		part_is_over(swarm, file, verdict);
 	if (!whole && verdict->value != SCAN_INFECTED)
 		return;
 	file->verdict = *verdict;
 	if (verdict->value == SCAN_INFECTED) {
+		struct pieces looked_at =
+			pieces_of(object, file->from + job->from64, file->from + job->to64);
+
 		infected(swarm, object, file,
-			whole ? bytes_proven(object, file) : object->n_pieces != 0);
+			whole ? bytes_proven(object, file) : all_proven(object, looked_at));
 		return;
 	}
 	if (file->verdict.value == SCAN_CLEAN && is_doubted(object, file)) {
@@ -371,32 +384,39 @@ enum swarm_part swarm_part(struct swarm *swarm, uint32_t number, uint64_t from, 
 	enum swarm_part due = SWARM_PART_GONE;
 
 	swarm_lock(&object->lock);
-	if (!file->job_out && file->phase == PHASE_OPEN && !part_is_here(object, file))
-		file->part_to = 0; // it was forgotten
-	if (file->part_to) {
+	if (file->part == SWARM_PART_DUE &&
+		(file->job_out || file->phase != PHASE_OPEN || part_is_here(object, file))) {
 		due = SWARM_PART_LATER;
 	} else if (file->phase == PHASE_OPEN && !file->edges && from < to && to <= file_end(file)) {
 		file->part_from = from;
 		file->part_to = to;
-		if (part_is_here(object, file))
-			due = SWARM_PART_DUE;
-		else
-			file->part_to = 0;
+		file->part = SWARM_PART_DUE;
+		if (!part_is_here(object, file))
+			file->part = SWARM_PART_GONE;
+		due = file->part;
 	}
 	swarm_unlock(&object->lock);
 	return due;
 }
 
-bool swarm_part_is_due(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to)
+enum swarm_part swarm_part_look(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to,
+	struct scan_verdict *failed)
 {
 	struct file *file = &swarm->files[number];
 	struct object *object = &swarm->objects[file->object];
+	enum swarm_part part = SWARM_PART_GONE;
 
 	swarm_lock(&object->lock);
-	bool due = file->part_to == to && file->part_from == from &&
-		   (file->job_out || (file->phase == PHASE_OPEN && part_is_here(object, file)));
+	if (file->part_from == from && file->part_to == to)
+		part = file->part;
+	if (part == SWARM_PART_DUE && !file->job_out &&
+		(file->phase != PHASE_OPEN || !part_is_here(object, file)))
+		part = SWARM_PART_GONE;
+	if (part == SWARM_PART_FAILED)
+		*failed = (struct scan_verdict){
+			.value = file->part_value, .reason = file->part_reason};
 	swarm_unlock(&object->lock);
-	return due;
+	return part;
 }
 
 bool swarm_seal(struct swarm *swarm, uint32_t number)

@@ -90,12 +90,17 @@ bool swarm_seal(struct swarm *swarm, uint32_t number);
 // A transfer has brought [from, to) of the file and brings no more: a job is due about that alone,
 // as its receiver may want no more than that.
 enum swarm_part {
-	SWARM_PART_GONE,  // not all of it is there, or the file is whole
-	SWARM_PART_LATER, // another part is looked at
-	SWARM_PART_DUE,   // a job about it is due, or out
+	SWARM_PART_GONE,   // not all of it is there, or the file is whole
+	SWARM_PART_LATER,  // another part is looked at
+	SWARM_PART_DUE,    // a job about it is due, or out
+	SWARM_PART_LOOKED, // its job is over, and nothing was found
+	SWARM_PART_FAILED, // its job is over, and may say otherwise when it is asked again:
+			   // `*failed`
 };
 enum swarm_part swarm_part(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to);
-bool swarm_part_is_due(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to);
+// Where it was due: what became of that.
+enum swarm_part swarm_part_look(struct swarm *swarm, uint32_t number, uint64_t from, uint64_t to,
+	struct scan_verdict *failed);
 
 // A job is due about the file, the caller's to submit, who has said the rest of it: `extents`,
 // `from64`, `to64`, `flags` and `file` are set. False: none is, or there is no room now.

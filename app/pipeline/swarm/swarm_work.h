@@ -59,9 +59,11 @@ struct file {
 	bool sealed;               // size is `reached`, as nothing comes
 	bool proven;               // PHASE_KNOWN: and so are its bytes, of which none are kept
 	bool job_out;
-	struct scan_job job;         // that
-	uint64_t part_from, part_to; // swarm_part(); part_to 0: none is due
-	bool passing;                // PHASE_WHOLE: `verdict` may be another when it is asked again
+	struct scan_job job;             // that
+	uint64_t part_from, part_to;     // swarm_part(): the last one
+	uint8_t part;                    // enum swarm_part, of that
+	uint8_t part_value, part_reason; // SWARM_PART_FAILED
+	bool passing; // PHASE_WHOLE: `verdict` may be another when it is asked again
 	uint64_t changes;
 	struct scan_verdict verdict; // PHASE_KNOWN, PHASE_INFECTED
 };

@@ -80,6 +80,8 @@ static inline int finder_submit(
 	if (memmem(bytes, length, EVIL, strlen(EVIL))) {
 		verdict.value = SCAN_INFECTED;
 		snprintf(verdict.name, sizeof(verdict.name), "Test.Evil");
+	} else if (memmem(bytes, length, "BROKEN", 6)) {
+		verdict.value = SCAN_ERROR;
 	} else if (memmem(bytes, length, "LOCKED", 6)) {
 		verdict.value = SCAN_UNSCANNED;
 		verdict.reason = SCAN_REASON_ENCRYPTED;
