@@ -9,17 +9,22 @@
 // The first datagram to a peer is a probe of type 2 with a short list of objects: 18 bytes or a
 // little more. One probe is 8 bits of evidence and an encrypted look, no proof: a hint (partial;
 // some 8 of 100,000 datagrams of random bytes and length). With the answer 38 bits are fixed.
+// A probe goes to one peer: to a group, or to all, none is sent. It has no length: where one seems
+// to stand in front, another protocol is likelier (ASN.1's SNMP and CLDAP, all that is framed), and
+// the hint waits for the answer; of Skype's own probes that is one in 80, by chance.
 #include "classify/app_proto.h"
 #include "classify/text.h"
+#include "pipeline/vocab/address.h"
 
-#define PROBE_MIN  18
-#define PROBE_MAX  48
-#define ANSWER     11
-#define TYPE       2 // offset
-#define OBJECTS    2
-#define FIRST_FREE 1024
-#define REMEMBERED 0x10000 // in the memo, with the id
-#define TYPE_BITS  0x8f    // the rest of the octet varies
+#define PROBE_MIN   18
+#define PROBE_MAX   48
+#define ANSWER      11
+#define TYPE        2 // offset
+#define OBJECTS     2
+#define FIRST_FREE  1024
+#define REMEMBERED  0x10000 // in the memo, with the id
+#define TYPE_BITS   0x8f    // the rest of the octet varies
+#define LENGTHS_END 8       // lengths stand before it
 
 // What RC4 makes: hardly any octet twice. Text, and records with zeros, are far from that.
 static bool looks_encrypted(const uint8_t *at, uint32_t length)
@@ -42,16 +47,44 @@ static bool is_port(uint16_t port)
 	return port >= FIRST_FREE || port == 80 || port == 443;
 }
 
+static bool is_length(uint32_t number, uint32_t length, uint32_t behind)
+{
+	return number == length || number == length - behind;
+}
+
+// Of 16 bits in either order, the datagram's or of what follows; of 8 bits, which fit by chance
+// more often, of what follows alone, and where a length stands first or behind a type.
+static bool has_length(const uint8_t *at, uint32_t length)
+{
+	for (uint32_t i = 0; i < LENGTHS_END; i++)
+		if (is_length(octets_be16(at + i), length, i + 2) ||
+			is_length(octets_le16(at + i), length, i + 2))
+			return true;
+	for (uint32_t i = 0; i <= TYPE + 1; i++)
+		if (i != TYPE && at[i] == length - i - 1)
+			return true;
+	return false;
+}
+
+// 224.0.0.0/4, 255.255.255.255 (RFC 5771, RFC 919), ff00::/8 (RFC 4291 2.7).
+static bool is_to_many(const uint8_t address[16])
+{
+	if (!address_is_mapped(address))
+		return address[0] == 0xff;
+	return address[12] >> 4 == 0xe || octets_be32(address + 12) == UINT32_MAX;
+}
+
 static enum verify verify_probe(const struct probe *probe)
 {
 	if (probe->n_data_pkts != 1 || probe->half != HALF_C2S || probe->length < PROBE_MIN ||
 		probe->length > PROBE_MAX || probe->bytes[TYPE] != OBJECTS)
 		return VERIFY_NO;
 	if (!is_port(probe->sport) || !is_port(probe->dport) ||
+		is_to_many(probe->ends->address[HALF_S2C]) ||
 		!looks_encrypted(probe->bytes + TYPE + 1, probe->length - TYPE - 1))
 		return VERIFY_NO;
 	probe->memo->word[0] = REMEMBERED | octets_be16(probe->bytes);
-	return VERIFY_PARTIAL;
+	return has_length(probe->bytes, probe->length) ? VERIFY_MORE : VERIFY_PARTIAL;
 }
 
 static enum verify verify(const struct probe *probe)

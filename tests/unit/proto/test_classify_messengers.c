@@ -80,6 +80,54 @@ static void test_skype(void **state)
 	rig_end(&flow);
 }
 
+// Probes that another protocol's length explains, or that go to many at once.
+static void test_skype_refusals(void **state)
+{
+	static const struct packet lengths[] = {SAYS(C2S, "\x7c\x21\x02", 28), // none: the hint
+		SAYS(C2S, "\x1b\x21\x02", 28), SAYS(C2S, "\x30\x1a\x02", 28),
+		SAYS(C2S, "\x7c\x21\x02\x18", 28), SAYS(C2S, "\x00\x1c\x02", 28),
+		SAYS(C2S, "\x1c\x00\x02", 28), SAYS(C2S, "\x00\x1a\x02", 28),
+		SAYS(C2S, "\x7c\x21\x02\x00\x17", 28), SAYS(C2S, "\x7c\x21\x02\x71\x16\x00", 28),
+		SAYS(C2S, "\x7c\x21\x02\x71\x81\x93\x00\x1c", 28)};
+	static const struct {
+		uint8_t address[16];
+		bool many;
+	} to[] = {{{[10] = 0xff, 0xff, 192, 0, 2, 7}, false},
+		{{[10] = 0xff, 0xff, 223, 255, 255, 255}, false},
+		{{[10] = 0xff, 0xff, 224, 0, 0, 1}, true},
+		{{[10] = 0xff, 0xff, 239, 255, 255, 250}, true},
+		{{[10] = 0xff, 0xff, 240, 0, 0, 1}, false},
+		{{[10] = 0xff, 0xff, 255, 255, 255, 255}, true},
+		{{0x20, 1, 0xd, 0xb8, [15] = 1}, false}, {{0xff, 2, [15] = 0xfb}, true}};
+	struct rig_flow flow;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(lengths); i++) {
+		const uint8_t *bytes = talk_bytes(&lengths[i], 1);
+
+		flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+		rig_feed(&flow, HALF_C2S, bytes, 28);
+		assert_string_equal(rig_app(&flow), i ? "" : "skype");
+		// the answer knows better
+		const uint8_t answer[11] = {bytes[0], bytes[1], 0x47, 1, 2, 3, 4, 5, 6, 7, 8};
+
+		rig_feed(&flow, HALF_S2C, answer, sizeof(answer));
+		assert_string_equal(rig_app(&flow), "skype");
+		assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+		rig_end(&flow);
+	}
+	for (unsigned i = 0; i < COUNT(to); i++) {
+		flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+		memcpy(flow.ends.address[HALF_S2C], to[i].address, 16);
+		rig_feed(&flow, HALF_C2S, talk_bytes(&lengths[0], 1), 28);
+		assert_string_equal(rig_app(&flow), to[i].many ? "" : "skype");
+		rig_end(&flow);
+	}
+	for (unsigned cut = 0; cut < 18; cut++)
+		assert_string_equal(
+			rig_first(rig, IPPROTO_UDP, HALF_C2S, talk_bytes(&lengths[0], 1), cut), "");
+}
+
 static void test_qq(void **state)
 {
 	// log out, number 1,444,875,387, 32 octets of TEA
@@ -336,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_skype),
+		cmocka_unit_test(test_skype_refusals),
 		cmocka_unit_test(test_qq),
 		cmocka_unit_test(test_discord),
 		cmocka_unit_test(test_line),
