@@ -2,10 +2,13 @@
 // Capture files: a reader of pcap and pcapng and a writer of classic pcap. Layer 4, libc only.
 //
 // The format is told by the first four bytes, never by the file's name:
-//   a1b2c3d4 pcap, microseconds    a1b23c4d pcap, nanoseconds    a1b2cd34 pcap with 24-byte record
+//   a1b2c3d4 pcap, microseconds    a1b23c4d pcap, nanoseconds    a1b2cd34 pcap with longer record
 //   headers (Kuznetzov's "modified" format), all in both byte orders; 0a0d0d0a pcapng.
-// Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng (SHB, IDB, EPB, SPB and the obsolete
-// Packet Block; other blocks are skipped). Compressed files are refused by name.
+// Record headers of 16, 24 or 20 bytes under a1b2c3d4 (libpcap, with the patch ss990417, Nokia's)
+// and of 24 or 28 under a1b2cd34 (ss991029, ss990915) are told apart by the first records
+// (as Wireshark does). Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng (SHB,
+// IDB, EPB, SPB and the obsolete Packet Block; other blocks are skipped). Compressed files are
+// refused by name.
 //
 // No number in a file is trusted: a length is cut to what the file holds, tables have caps. What a
 // record is in a damaged file: a pcap record that runs over the end is returned with the bytes that

@@ -13,10 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PCAP_HEADER_BYTES      24u
-#define PCAP_RECORD_BYTES      16u
-#define PCAP_LONG_RECORD_BYTES 24u
-#define LINKTYPE_MASK          0xffffu // above it: frame check sequence length and flags
+#define PCAP_HEADER_BYTES 24u
+#define PCAP_RECORDS_HELD 16u     // held against a form of the record headers
+#define LINKTYPE_MASK     0xffffu // above it: frame check sequence length and flags
 
 #define BLOCK_SECTION       0x0a0d0d0au // the same in both byte orders
 #define BLOCK_INTERFACE     1u
@@ -132,13 +131,51 @@ static void fetch_next(struct capture *cap)
 	cap->ready += WINDOW_BYTES;
 }
 
+// What a record header of this length says can be so, and the next one stands behind its packet: of
+// the first records, as many as there are, `least` of them.
+static bool record_headers_fit(const struct capture *cap, uint32_t bytes, unsigned least)
+{
+	size_t at = PCAP_HEADER_BYTES;
+	unsigned n = 0;
+
+	for (; n < PCAP_RECORDS_HELD && at < cap->len; n++) {
+		const uint8_t *head = cap->bytes + at;
+		size_t left = cap->len - at;
+
+		if (left < bytes)
+			return false;
+		uint32_t caplen = get32(cap, head + 8), len = get32(cap, head + 12);
+
+		if (get32(cap, head + 4) >= (cap->nano ? 1000000000u : 1000000u) ||
+			len > CAPTURE_RECORD_MAX_BYTES || caplen > len || caplen > left - bytes)
+			return false;
+		at += bytes + (size_t)caplen;
+	}
+	return n >= least;
+}
+
+// Two of Kuznetzov's patches for libpcap, and Nokia's, have longer headers under a magic that says
+// nothing of it: the first length that fits, of a longer one two records (a cut file has one by
+// chance). Where none does, the file is damaged, and what the magic says holds.
+static uint32_t record_bytes_of(const struct capture *cap, uint32_t magic)
+{
+	static const uint8_t standard[] = {16, 24, 20}, modified[] = {24, 28};
+	const uint8_t *forms = magic == 0xa1b2cd34 ? modified : standard;
+	unsigned n = magic == 0xa1b2cd34 ? sizeof(modified) : cap->nano ? 1 : sizeof(standard);
+
+	for (unsigned i = 0; i < n; i++)
+		if (record_headers_fit(cap, forms[i], i ? 2 : 0))
+			return forms[i];
+	return forms[0];
+}
+
 static int pcap_open(struct capture *cap, uint32_t magic)
 {
-	cap->record_bytes = magic == 0xa1b2cd34 ? PCAP_LONG_RECORD_BYTES : PCAP_RECORD_BYTES;
 	cap->nano = magic == 0xa1b23c4d;
 	if (cap->len < PCAP_HEADER_BYTES)
 		return broken(cap, "the pcap file header is cut: %zu of %u bytes", cap->len,
 			PCAP_HEADER_BYTES);
+	cap->record_bytes = record_bytes_of(cap, magic);
 	cap->linktype = (uint16_t)(get32(cap, cap->bytes + 20) & LINKTYPE_MASK);
 	cap->at = PCAP_HEADER_BYTES;
 	return 0;
