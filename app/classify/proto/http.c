@@ -31,13 +31,25 @@ static bool is_version(struct text word)
 	return text_begins(word, "HTTP/1.") || text_is(word, "HTTP/0.9");
 }
 
+// RFC 9112 3.2.3: a host and a port, of RFC 3986's characters. NATS has a CONNECT, too, which JSON
+// follows: '{', '"'.
+static bool is_authority(struct text word)
+{
+	for (uint32_t i = 0; i < word.length; i++)
+		if (!word.at[i] || (!text_is_letter(word.at[i]) && !octets_digit(word.at[i]) &&
+					   !strchr("-._~%!$&'()*+,;=[]:@/", word.at[i])))
+			return false;
+	return true;
+}
+
 // RFC 9112 3.2: origin form, asterisk form, absolute form; authority form for CONNECT.
 static bool is_target(struct text method, struct text word)
 {
 	if (!word.length)
 		return false;
 	if (text_is(method, "CONNECT"))
-		return text_contains_byte(word, ':') || text_contains_byte(word, '.');
+		return is_authority(word) &&
+		       (text_contains_byte(word, ':') || text_contains_byte(word, '.'));
 	return word.at[0] == '/' || text_is(word, "*") || text_contains(word, "://");
 }
 
@@ -132,7 +144,11 @@ static enum verify verify_request(struct text half, bool answered)
 		return VERIFY_NO;
 	if (!rest.length)
 		return VERIFY_MORE;
-	if (!is_target(method, text_take(&rest, ' ')))
+	struct text target = text_take(&rest, ' ');
+
+	if (text_is(method, "CONNECT") && !is_authority(target))
+		return VERIFY_NO;
+	if (!is_target(method, target))
 		return rest.length ? VERIFY_NO : VERIFY_MORE;
 	return half.length >= 64 ? VERIFY_PARTIAL : VERIFY_MORE;
 }
