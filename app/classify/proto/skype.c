@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Skype: the peers' protocol over UDP of the years up to 2017, and the hosts of its service.
+// Skype: the peers' protocol over UDP and the login over TCP of the years up to 2017, and the hosts
+// of its service.
 // A datagram is an object id (16 bits), a type, then by type (Biondi and Desclaux, "Silver Needle
 // in the Skype", 2006; Ehlert and Petgang, "Analysis and Signature of Skype VoIP Session Traffic",
 // 2006; Baset and Schulzrinne, 2004; Bock's OpenSkype):
@@ -12,6 +13,12 @@
 // A probe goes to one peer: to a group, or to all, none is sent. It has no length: where one seems
 // to stand in front, another protocol is likelier (ASN.1's SNMP and CLDAP, all that is framed), and
 // the hint waits for the answer; of Skype's own probes that is one in 80, by chance.
+//
+// The login over TCP looks like TLS: the client begins with the head of a handshake record without
+// content, the server with that of a record of data (Baset and Schulzrinne, "An Analysis of the
+// Skype Peer-to-Peer Internet Telephony Protocol", 2006, login server). No server of TLS sends data
+// first: 80 bits, if the client's next record is neither a hello nor empty, too.
+#include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/text.h"
 #include "pipeline/vocab/address.h"
@@ -87,8 +94,34 @@ static enum verify verify_probe(const struct probe *probe)
 	return has_length(probe->bytes, probe->length) ? VERIFY_MORE : VERIFY_PARTIAL;
 }
 
+#define LOGIN       5 // what each side says first
+#define NEXT_TYPE   (LOGIN + 5)
+#define NEXT_LENGTH (LOGIN + 3)
+#define TLS_HELLO   1
+
+// `half` begins with these octets, as far as it goes.
+static bool begins_login(struct text half, uint8_t type)
+{
+	const uint8_t login[LOGIN] = {type, 3, 1, 0, 0};
+
+	return !half.length || !memcmp(half.at, login, half.length < LOGIN ? half.length : LOGIN);
+}
+
+static enum verify verify_login(const struct probe *probe)
+{
+	struct text client = text_of(probe, HALF_C2S), server = text_of(probe, HALF_S2C);
+
+	if (!begins_login(client, 0x16) || !begins_login(server, 0x17) ||
+		(client.length > NEXT_TYPE && client.at[NEXT_TYPE] == TLS_HELLO) ||
+		(client.length >= NEXT_TYPE && !octets_be16(client.at + NEXT_LENGTH)))
+		return VERIFY_NO;
+	return client.length < LOGIN || server.length < LOGIN ? VERIFY_MORE : VERIFY_YES;
+}
+
 static enum verify verify(const struct probe *probe)
 {
+	if (probe->l4_proto == IPPROTO_TCP)
+		return verify_login(probe);
 	if (probe->length != ANSWER)
 		return verify_probe(probe);
 	uint8_t type = probe->bytes[TYPE] & TYPE_BITS;

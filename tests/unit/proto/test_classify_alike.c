@@ -60,6 +60,67 @@ static void test_tunnel(void **state)
 	}
 }
 
+// Skype's login (Baset and Schulzrinne, 2006): two heads of records, which TLS has, too.
+#define EMPTY(type) type "\x03\x01\0\0"
+#define ASKS        EMPTY("\x16")
+#define ANSWERS     EMPTY("\x17")
+static const char *login_after(const char *client, size_t n_client, size_t cut, const char *server,
+	size_t n_server, int *confidence)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
+
+	rig_feed(&flow, HALF_C2S, client, cut);
+	if (cut < n_client)
+		rig_feed(&flow, HALF_C2S, client + cut, n_client - cut);
+	assert_string_not_equal(rig_app(&flow), "skype");
+	for (size_t i = 0; i < n_server; i++)
+		rig_feed(&flow, HALF_S2C, server + i, 1);
+	rig_end(&flow);
+	*confidence = flow.verdict.confidence;
+	return rig_app(&flow);
+}
+
+static void test_skype_login(void **state)
+{
+	static const struct {
+		const char *client, *server;
+		uint8_t n_client, n_server;
+		const char *app;
+	} cases[] = {
+#define LOGIN(client, server, app) {client, server, sizeof(client) - 1, sizeof(server) - 1, app}
+		LOGIN(ASKS, ANSWERS, "skype"),
+		LOGIN(ASKS, ANSWERS ANSWERS, "skype"),
+		LOGIN(ASKS "\x16\x03\x01\0\xcd\x41", ANSWERS, "skype"),
+		LOGIN(ASKS "\x16\x03\x01\0\xcd", ANSWERS, "skype"),
+		LOGIN(ASKS, "\x17\x03\x01\0", ""),
+		LOGIN("\x16\x03\x01\0", ANSWERS, ""),
+		LOGIN(ASKS, ASKS, "tls"),
+		LOGIN(ASKS, EMPTY("\x15"), "tls"),
+		LOGIN(ASKS, "\x17\x03\x01\0\x01", "tls"),
+		LOGIN(ANSWERS, ANSWERS, "tls"),
+		LOGIN(ANSWERS, ASKS, "tls"),
+		LOGIN("\x16\x03\x00\0\0", "\x17\x03\x00\0\0", "tls"),
+		LOGIN(ASKS "\x16\x03\x01\0\x31\x01\0\0\x2d\x03\x01", ANSWERS, "tls"),
+		LOGIN(ASKS ASKS, ANSWERS, "tls"),
+		LOGIN("\x16\x03\x01\x01\0", ANSWERS, "tls"),
+	};
+	int confidence;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (size_t cut = 1; cut <= cases[i].n_client; cut++) {
+			assert_string_equal(
+				login_after(cases[i].client, cases[i].n_client, cut,
+					cases[i].server, cases[i].n_server, &confidence),
+				cases[i].app);
+			if (!strcmp(cases[i].app, "skype"))
+				assert_int_equal(confidence, CONFIDENCE_VERIFIED);
+		}
+	// nobody answers, or nobody asks
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL(ASKS)), "");
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C, LITERAL(ANSWERS)), "");
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -79,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nats),
 		cmocka_unit_test(test_tunnel),
+		cmocka_unit_test(test_skype_login),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

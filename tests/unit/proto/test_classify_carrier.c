@@ -315,7 +315,7 @@ static void test_tls_empty(void **state)
 	(void)state;
 	rig_feed(&flow, HALF_C2S, LITERAL("\x16\3\1\0\0"));
 	assert_string_equal(rig_app(&flow), "");
-	rig_feed(&flow, HALF_S2C, LITERAL("\x17\3\1\0\0"));
+	rig_feed(&flow, HALF_S2C, LITERAL("\x15\3\1\0\0"));
 	assert_string_equal(rig_app(&flow), "tls");
 	rig_end(&flow);
 	flow = rig_flow(rig, IPPROTO_TCP, 40000, 13392);
