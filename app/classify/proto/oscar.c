@@ -28,6 +28,13 @@ static bool is_snac(const uint8_t *at)
 	       subtype <= 0x60 && !(flags & 0x7ff0);
 }
 
+// Those of the login, and from 0x8000 on what clients since ICQ 6 say of themselves in the sign-on,
+// before they have a cookie (0x8003, four octets: Miranda's ICQ plugin).
+static bool is_tlv_type(uint16_t type)
+{
+	return type <= 0x200 || (type >= 0x8000 && type <= 0x80ff);
+}
+
 // The TLVs of a sign-on, as far as they are here.
 static bool are_tlvs(struct text rest, uint32_t length)
 {
@@ -38,7 +45,7 @@ static bool are_tlvs(struct text rest, uint32_t length)
 			return true;
 		uint32_t size = 4u + octets_be16(rest.at + 2);
 
-		if (octets_be16(rest.at) > 0x200 || size > length)
+		if (!is_tlv_type(octets_be16(rest.at)) || size > length)
 			return false;
 		length -= size;
 		rest = text_from(rest, size);

@@ -165,6 +165,8 @@ static void test_oscar(void **state)
 {
 	static const char hello[] = "*\1\x19\x8a\0\4\0\0\0\1";
 	static const char cookie[] = "*\1\0\1\0\x0c\0\0\0\1\0\6\0\4abcd";
+	static const char since_icq6[] = "*\1\0\1\0\x0c\0\0\0\1\x80\3\0\4\0\x10\0\0";
+	static const char both[] = "*\1\0\1\0\x14\0\0\0\1\x80\xff\0\0\0\6\0\4abcd\x80\0\0\0";
 	static const char snac[] = "*\2\x19\x8b\0\x0c\0\1\0\3\0\0\x80.}\x10\0\1";
 	static const char behind[] = "*\5\0\1\0\0*\2\0\2\0\x0a\0\4\0\6\0\0\0\0\0\1";
 	static const char oft[] = "OFT2\1\0\1\1abcdefgh";
@@ -174,6 +176,8 @@ static void test_oscar(void **state)
 	for (unsigned half = 0; half < 2; half++) {
 		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(hello), "oscar");
 		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(cookie), "oscar");
+		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(since_icq6), "oscar");
+		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(both), "oscar");
 		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(snac), "oscar");
 		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(behind), "oscar");
 		rig_cuts(rig, IPPROTO_TCP, half, LITERAL(oft), "oscar");
@@ -194,6 +198,10 @@ static void test_oscar_refused(void **state)
 		{LITERAL("*\1\0\1\0\4\0\0\0\2")},
 		{LITERAL("*\1\0\1\0\x0c\0\0\0\1\0\6\0\5abcd")},
 		{LITERAL("*\1\0\1\0\x0c\0\0\0\1\xff\6\0\4abcd")},
+		{LITERAL("*\1\0\1\0\x0c\0\0\0\1\2\1\0\4abcd")},
+		{LITERAL("*\1\0\1\0\x0c\0\0\0\1\x7f\xff\0\4abcd")},
+		{LITERAL("*\1\0\1\0\x0c\0\0\0\1\x81\0\0\4abcd")},
+		{LITERAL("*\1\0\1\0\x0c\0\0\0\1\x80\3\0\5abcd")},
 		{LITERAL("*\2\0\1\0\x09\0\1\0\3\0\0\0\0\0")},
 		{LITERAL("*\2\0\1\0\x0a\0\0\0\3\0\0\0\0\0\0")},
 		{LITERAL("*\2\0\1\0\x0a\0\1\0\0\0\0\0\0\0\0")},
