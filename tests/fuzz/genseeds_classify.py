@@ -101,6 +101,7 @@ FLOWS = {
     "adc": flow(0, (0, b"HSUP ADBASE ADTIGR\n"), (1, b"ISUP ADBASE ADTIGR\nISID AAAB\n")),
     "syncthing": flow(UDP, (0, b"\x2e\xa7\xd9\x0b\x0a\x20" + HASH * 2)),
     "skype": flow(UDP, (0, b"\x7c\x21\x02" + HASH[:15]), (1, b"\x7c\x21\x47" + HASH[:8])),
+    "irc-starttls": flow(0, (0, b"STARTTLS\r\n"), (1, b"670 :STARTTLS successful\r\n")),
     "oscar-icq6": flow(0, (0, b"*\1\0\1\0\x0c\0\0\0\1\x80\3\0\4\0\x10\0\0")),
     "skype-login": flow(0, (0, b"\x16\3\1\0\0"), (1, b"\x17\3\1\0\0"), (0, b"\x16\3\1\0\x24" + HASH)),
     "qq": flow(UDP, (0, b"\x02\x3b\x0b\0\1\0\x23\x56\x1f\x0c\x7b" + HASH[:16] + b"\x03")),

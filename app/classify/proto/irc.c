@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IRC: RFC 1459, RFC 2812 (client), RFC 7194 (TLS, not seen here), IRCv3 message tags and CAP.
+// IRC: RFC 1459, RFC 2812 (client), RFC 7194 (TLS, not seen here), IRCv3 message tags, CAP and the
+// way to TLS in the same connection (tls 3.1).
 // Single words prove little ("USER", "PASS" and "QUIT" are FTP's and POP3's, too), so each line is
 // weighed: the forms that only IRC has decide, the others must come together.
 #include <arpa/inet.h>
@@ -68,6 +69,14 @@ static const char *const commands[] = {"ACCOUNT", "AUTHENTICATE", "AWAY", "BATCH
 	"PRIVMSG", "QUIT", "SERVER", "SETNAME", "TAGMSG", "TOPIC", "WALLOPS", NULL};
 
 // RFC 2812 2.3: prefix = servername / ( nickname [ [ "!" user ] "@" host ] )
+// The answers to STARTTLS (IRCv3, tls: RPL_STARTTLS, ERR_STARTTLS) come before the client has a
+// name: servers leave out the target, and some the prefix.
+static bool is_starttls(struct text command, struct text rest)
+{
+	return (text_is(command, "670") || text_is(command, "691")) &&
+	       text_contains(rest, "STARTTLS");
+}
+
 static enum weight weigh_prefixed(struct text prefix, struct text command, struct text rest)
 {
 	bool from_user = text_contains_byte(prefix, '!') && text_contains_byte(prefix, '@');
@@ -76,7 +85,7 @@ static enum weight weigh_prefixed(struct text prefix, struct text command, struc
 	if (prefix.length < 2 || !text_is_printable(prefix))
 		return NOT_IRC;
 	if (is_numeric(command)) // a reply names its target, then says something
-		return params_of(rest) >= 2 ? STRONG : USUAL;
+		return params_of(rest) >= 2 || is_starttls(command, rest) ? STRONG : USUAL;
 	if (!text_is_among(command, commands))
 		return NOT_IRC;
 	return (from_user || from_server || is_nick(text_from(prefix, 1))) && rest.length ? STRONG
@@ -141,6 +150,8 @@ static enum weight weigh(struct text line)
 		return weigh_prefixed(prefix, command, rest);
 	}
 	command = text_take_word(&rest);
+	if (is_starttls(command, rest))
+		return STRONG;
 	if (!is_command(command))
 		return NOT_IRC;
 	if (text_is(command, "USER")) // RFC 2812 3.1.3: four; FTP's and POP3's have one
@@ -163,7 +174,8 @@ static enum weight weigh(struct text line)
 		return text_is_number(rest) ? WEAK : rest.length ? USUAL : NOT_IRC;
 	if (text_is(command, "MODE") && text_is(rest, "READER")) // RFC 3977 5.3: NNTP
 		return NOT_IRC;
-	if (text_is(command, "PASS") || text_is(command, "QUIT"))
+	// SMTP, NNTP and ManageSieve have a STARTTLS, too: the server's numeric decides.
+	if (text_is(command, "PASS") || text_is(command, "QUIT") || text_is(command, "STARTTLS"))
 		return WEAK;
 	return text_is_among(command, commands) ? USUAL : NOT_IRC;
 }

@@ -36,6 +36,11 @@ static void test_decided(void **state)
 		"ERROR :Closing Link: 192.0.2.1 (Connection timed out)\r\n",
 		"PING :1234\r\nPONG :1234\r\n",
 		":irc.example.net 001 alice :bare line feeds\n",
+		":irc.example.net 670 alice :STARTTLS successful, proceed with TLS handshake\r\n",
+		":irc.example.net 670 :STARTTLS successful\r\n",
+		":irc.example.net 691 :STARTTLS failed (Wrong moment)\r\n",
+		"670 * :STARTTLS successful, go ahead with TLS handshake\r\n",
+		"691 :starttls failure\r\n",
 	};
 
 	(void)state;
@@ -65,6 +70,14 @@ static void test_refused(void **state)
 		"@tag only\r\n",
 		"220 irc.example.net ESMTP\r\n",
 		"GET /irc HTTP/1.0\r\nUser: NICK\r\n\r\n",
+		"STARTTLS\r\n", // SMTP, NNTP, ManageSieve
+		"STARTTLS",
+		"670 items\r\n",
+		"671 * :STARTTLS\r\n",
+		"690 * :STARTTLS\r\n",
+		"6700 * :STARTTLS\r\n",
+		"670\r\nSTARTTLS\r\n",
+		"220 STARTTLS 670\r\n",
 	};
 
 	(void)state;
@@ -99,6 +112,30 @@ static void test_open(void **state)
 	assert_string_equal(rig_app(&flow), "irc");
 	assert_true(flow.verdict.final);
 	rig_end(&flow);
+}
+
+// The way to TLS: the command alone is others', too; the answer decides, whatever follows.
+static void test_starttls(void **state)
+{
+	static const char hello[] = "STARTTLS\r\n\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03\n\x80\n";
+	static const char *const answers[] = {
+		"670 :STARTTLS successful\r\n", ":a.b 691 * :STARTTLS failed\r\n"};
+	static const char *const others[] = {"220 2.0.0 Ready to start TLS\r\n",
+		"382 Continue with TLS negotiation\r\n", "OK \"Begin TLS negotiation now.\"\r\n"};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(answers) + COUNT(others); i++)
+		for (size_t cut = 1; cut < sizeof(hello); cut++) {
+			const bool good = i < COUNT(answers);
+			const char *answer = good ? answers[i] : others[i - COUNT(answers)];
+			struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 7777);
+
+			rig_feed(&flow, HALF_C2S, hello, cut);
+			assert_string_equal(rig_app(&flow), "");
+			rig_feed(&flow, HALF_S2C, answer, strlen(answer));
+			assert_int_equal(!strcmp(rig_app(&flow), "irc"), good);
+			rig_end(&flow);
+		}
 }
 
 static void test_mail_is_not_irc(void **state)
@@ -231,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_decided),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_starttls),
 		cmocka_unit_test(test_mail_is_not_irc),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_dcc),
