@@ -118,6 +118,8 @@ FLOWS = {
     "wechat-long": flow(0, (0, b"\0\0\0\x10\0\x10\0\1\0\0\0\6\xff\xff\xff\xff")),
     "threema": flow(0, (0, (HASH * 3)[:48]), (1, (HASH * 4)[:80]), (0, (HASH * 8)[:144]), (1, HASH + bytes(12)), (1, b"\x10\0" + HASH[:16])),
     "zoom-hello": flow(UDP, (0, b"\1\0\2" + HASH * 2), (1, b"\2\0\1" + HASH * 2)),
+    "zoom-peer": flow(UDP, (0, b"\x1f\2\1\0" + (HASH * 2)[:20] + b"\0\0\0\x0b192.0.2.141\0\0\0\x24"
+                               b"0A1B2C3D-4e5f-6071-8293-a4b5c6d7e8f9" + bytes(4))),
     "zoom-media": flow(UDP, *((0, b"\5\0\1\0\0\0\0\0\x0f" + bytes(18) + b"\x90\x70\0" + bytes([n]) + HASH) for n in (1, 2))),
     "mumble": flow(UDP, (0, bytes(4) + HASH[:8]), (1, b"\0\1\3\4" + HASH[:8] + bytes(12))),
     "teamspeak": flow(UDP, (0, b"\1\x80\x84\1"), (1, b"\1\x80\x84\1abcd"), (0, b"\1\x81\x84\2abcd\3")),

@@ -8,6 +8,9 @@
 // without a server: type 15 (audio), 16 (video), 13 and 30 (screen); RTP at 19, 20 or 24, 27, 20.
 // Believed when two frames of a half carry the same stream: type, payload type, SSRC and a sequence
 // number that follows: 60 bits through a server, 50 without.
+// Peers look for each other with a frame of type 31: 2, 1, 0, up to 24 octets of head, then with
+// their lengths of 32 bits an address as text and a GUID, and four octets of zero at the end
+// (ntop's nDPI, zoom.c, as it describes them): more than 200 bits.
 #include "classify/app_proto.h"
 #include "classify/text.h"
 
@@ -16,6 +19,12 @@
 #define SERVER_HEAD 8
 #define RTP_BYTES   12
 #define STEP_MAX    64 // of RTP's sequence numbers, packets being lost
+#define PEER_BEGINS 0x1f020100
+#define PEER_HEAD   24
+#define PEER_END    4
+#define LENGTH      4 // of 32 bits, in front of an address and a GUID
+#define DOTTED_MAX  15
+#define GUID_BYTES  36
 
 enum kind { // in the memo
 	NOTHING,
@@ -104,6 +113,56 @@ static enum verify verify_media(const struct probe *probe, struct text frame)
 	return VERIFY_MORE;
 }
 
+// 1 to 3 digits, four times, and no other octet.
+static bool is_dotted(const uint8_t *at, uint32_t length)
+{
+	unsigned parts = 1, digits = 0, value = 0;
+
+	for (uint32_t i = 0; i < length; i++) {
+		if (at[i] == '.' && digits) {
+			parts++;
+			digits = value = 0;
+		} else if (octets_digit(at[i]) && digits < 3) {
+			digits++;
+			value = 10 * value + (at[i] - (unsigned)'0');
+		} else {
+			return false;
+		}
+		if (value > 255)
+			return false;
+	}
+	return parts == 4 && digits;
+}
+
+// RFC 9562 4: 8-4-4-4-12 hexadecimal digits.
+static bool is_guid(const uint8_t *at)
+{
+	for (unsigned i = 0; i < GUID_BYTES; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? at[i] != '-' : octets_hex(at[i]) < 0)
+			return false;
+	}
+	return true;
+}
+
+static enum verify verify_peer(struct text datagram)
+{
+	if (datagram.length < PEER_HEAD + LENGTH || octets_be32(datagram.at) != PEER_BEGINS)
+		return VERIFY_NO;
+	uint32_t n_address = octets_be32(datagram.at + PEER_HEAD);
+	uint32_t guid = PEER_HEAD + LENGTH + n_address; // offset of its length
+
+	if (n_address > DOTTED_MAX || datagram.length != guid + LENGTH + GUID_BYTES + PEER_END)
+		return VERIFY_NO;
+	return is_dotted(datagram.at + PEER_HEAD + LENGTH, n_address) &&
+			       octets_be32(datagram.at + guid) == GUID_BYTES &&
+			       is_guid(datagram.at + guid + LENGTH) &&
+			       is_zero(datagram.at + datagram.length - PEER_END, PEER_END)
+		       ? VERIFY_YES
+		       : VERIFY_NO;
+}
+
 static enum verify look(const struct probe *probe)
 {
 	struct text datagram = probe_text(probe);
@@ -117,6 +176,7 @@ static enum verify look(const struct probe *probe)
 		if (datagram.at[7] != 0 && datagram.at[7] != 4)
 			return VERIFY_NO;
 		return verify_media(probe, text_from(datagram, SERVER_HEAD));
+	case 0x1f: return verify_peer(datagram);
 	default: return verify_media(probe, datagram);
 	}
 }

@@ -72,6 +72,83 @@ static void test_zoom(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x02\x00\x01"), "zoom");
 }
 
+#define PEER_HEAD        \
+	"\x1f\x02\x01\0" \
+	"abcdefghijklmnopqrst"
+#define PEER_GUID    \
+	"\0\0\0\x24" \
+	"0A1B2C3D-4e5f-6071-8293-a4b5c6d7e8f9"
+
+// The frame that looks for the other peer, and what is none.
+static void test_zoom_peer(void **state)
+{
+	static const struct packet frame[] = {SAYS(C2S,
+		PEER_HEAD "\0\0\0\x0b"
+			  "192.0.2.141" PEER_GUID "\0\0\0\0",
+		83)};
+	static const struct packet longest[] = {SAYS(S2C,
+		PEER_HEAD "\0\0\0\x0f"
+			  "255.100.249.250" PEER_GUID "\0\0\0\0",
+		87)};
+	static const struct packet shortest[] = {SAYS(C2S,
+		PEER_HEAD "\0\0\0\x07"
+			  "1.2.3.4" PEER_GUID "\0\0\0\0",
+		79)};
+	static const struct packet bad[] = {SAYS(C2S,
+						    PEER_HEAD "\0\0\0\x0b"
+							      "192.0.2.256" PEER_GUID "\0\0\0\0",
+						    83),
+		SAYS(C2S,
+			PEER_HEAD "\0\0\0\x0b"
+				  "192.0.2..41" PEER_GUID "\0\0\0\0",
+			83),
+		SAYS(C2S,
+			PEER_HEAD "\0\0\0\x0b"
+				  "192.0.2141." PEER_GUID "\0\0\0\0",
+			83),
+		SAYS(C2S,
+			PEER_HEAD "\0\0\0\x0b"
+				  "192.0.2.1.1" PEER_GUID "\0\0\0\0",
+			83),
+		SAYS(C2S,
+			PEER_HEAD "\0\0\0\x0b"
+				  "192.0.2.14a" PEER_GUID "\0\0\0\0",
+			83),
+		SAYS(C2S,
+			PEER_HEAD "\0\0\0\x0a"
+				  "192.0.2.141" PEER_GUID "\0\0\0\0",
+			83),
+		SAYS(C2S,
+			PEER_HEAD "\0\0\0\x0b"
+				  "192.0.2.141" PEER_GUID "\0\0\0\0\0",
+			84),
+		SAYS(C2S,
+			PEER_HEAD "\1\0\0\x0b"
+				  "192.0.2.141" PEER_GUID "\0\0\0\0",
+			83)};
+
+	(void)state;
+	talk_means(TALK(UDP, 40001, frame, "zoom"), 83);
+	talk_means(TALK(UDP, 40001, longest, "zoom"), 87);
+	talk_means(TALK(UDP, 40001, shortest, "zoom"), 79);
+	talk_hangs_on(TALK(UDP, 40001, frame, "zoom"), 0,
+		OFFSETS(0, 1, 2, 3, 24, 27, 28, 31, 38, 39, 42, 44, 50, 51, 66, 78, 79, 82));
+	for (unsigned i = 0; i < COUNT(bad); i++) {
+		const struct talk talk = {.rig = rig,
+			.packets = &bad[i],
+			.n = 1,
+			.l4 = IPPROTO_UDP,
+			.dport = 40001,
+			.app = "zoom"};
+
+		assert_string_equal(talk_after(&talk, UINT32_MAX, -1, -1), "");
+	}
+	rig_random(rig, IPPROTO_UDP,
+		LITERAL(PEER_HEAD "\0\0\0\x07"
+				  "1.2.3.4\0\0\0\x24"),
+		"zoom");
+}
+
 static void test_mumble(void **state)
 {
 	static const struct packet ping[] = {SAYS(C2S,
@@ -418,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zoom),
+		cmocka_unit_test(test_zoom_peer),
 		cmocka_unit_test(test_mumble),
 		cmocka_unit_test(test_teamspeak),
 		cmocka_unit_test(test_teamspeak_midway),
