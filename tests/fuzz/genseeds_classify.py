@@ -110,6 +110,7 @@ FLOWS = {
     "line": flow(UDP, (0, b"\xdb\x51\3\x7f\6\2" + HASH * 8), (1, b"\xd9\x83\1\3\6\2" + HASH * 8)),
     "viber-udp": flow(UDP, (0, b"\xed\xf6\1\0\5\0" + HASH), (1, b"\xed\xf6\x0c\0\1\0" + HASH)),
     "viber-tcp": flow(0, (0, b"\x20\0\1\2\3\4\xfc\xff\3\x80" + HASH * 2), (1, b"\x16\0\1\2\3\x80\1\2\3\4" + HASH)),
+    "viber-frames": flow(0, (0, b"\x18\0\7\0\0\0" + (HASH * 2)[:18]), (0, b"\x18\0\x08\0\0\0" + (HASH * 2)[:18])),
     "telegram-abridged": flow(0, (0, b"\xef\x0a" + HASH * 2), (1, b"\x05" + HASH)),
     "telegram-clear": flow(0, (0, b"\xef\x0a" + bytes(8) + HASH[:8] + b"\x14\0\0\0\xf1\x8e\x7e\xbe" + HASH[:16])),
     "telegram-full": flow(0, (0, b"\x34\0\0\0" + bytes(12) + HASH[:8] + b"\x14\0\0\0\x78\x97\x46\x60" + HASH)),

@@ -308,6 +308,83 @@ static void test_viber(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xed\xf6\x01\x00\x05\x00"), "viber");
 }
 
+// Sealed frames of a connection whose beginning was not seen: two of 40 and 24 octets, plain or in
+// records of `record`, octet `odd` of it all changed (-1: none).
+static const char *frames_after(uint16_t port, const char *record, unsigned number, unsigned step,
+	int odd, size_t cut, int *confidence)
+{
+	static const uint8_t lengths[] = {40, 24};
+	const size_t head = strlen(record);
+	uint8_t bytes[128];
+	size_t n = 0;
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, port);
+
+	for (unsigned i = 0; i < 2; i++) {
+		const unsigned counter = (number + i * step) & 0xffff;
+		const uint8_t frame[] = {
+			lengths[i], 0, (uint8_t)counter, (uint8_t)(counter >> 8), 0, 0};
+
+		if (head) {
+			memcpy(bytes + n, record, head);
+			bytes[n + 3] = 0;
+			bytes[n + 4] = lengths[i];
+			n += head + 2;
+		}
+		memset(bytes + n, 0xb3, lengths[i]);
+		memcpy(bytes + n, frame, sizeof(frame));
+		n += lengths[i];
+	}
+	if (odd >= 0)
+		bytes[odd] ^= 0x05;
+	flow.midstream = true;
+	rig_feed(&flow, HALF_S2C, bytes, cut < n ? cut : n);
+	rig_end(&flow);
+	*confidence = flow.verdict.confidence;
+	return rig_app(&flow);
+}
+
+static void test_viber_frames(void **state)
+{
+	static const char *const records[] = {"", "\x17\x03\x01", "\x17\x03\x03"};
+	static const int heads[] = {0, 1, 2, 3, 4, 5}, in_record[] = {3, 4, 5, 6, 9, 10};
+	int sure;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(records); i++) {
+		const size_t whole = i ? 2 * 5 + 64 : 64, least = i ? 45 + 11 : 40 + 11;
+		const char *record = records[i];
+
+		assert_string_equal(frames_after(4244, record, 10, 1, -1, whole, &sure), "viber");
+		assert_int_equal(sure, CONFIDENCE_DPI);
+		assert_string_equal(
+			frames_after(5242, record, 0xffff, 1, -1, whole, &sure), "viber");
+		// elsewhere a hint, which a carrier outweighs
+		assert_string_equal(
+			frames_after(443, record, 10, 1, -1, whole, &sure), i ? "tls" : "viber");
+		assert_true(i || sure == CONFIDENCE_PARTIAL);
+		for (size_t cut = 0; cut <= whole; cut++)
+			assert_int_equal(
+				!strcmp(frames_after(4244, record, 7, 1, -1, cut, &sure), "viber"),
+				cut >= least);
+		assert_string_not_equal(
+			frames_after(4244, record, 10, 0, -1, whole, &sure), "viber");
+		assert_string_not_equal(
+			frames_after(4244, record, 10, 2, -1, whole, &sure), "viber");
+		assert_string_not_equal(
+			frames_after(4244, record, 10, 0xffff, -1, whole, &sure), "viber");
+		for (unsigned at = 0; at < COUNT(heads); at++) {
+			const int odd = i ? in_record[at] : heads[at];
+
+			assert_string_not_equal(
+				frames_after(4244, record, 10, 1, odd, whole, &sure), "viber");
+			if (i || at > 1) // of the second one any length will do
+				assert_string_not_equal(frames_after(4244, record, 10, 1,
+								odd + (i ? 45 : 40), whole, &sure),
+					"viber");
+		}
+	}
+}
+
 static void test_telegram(void **state)
 {
 	static const struct packet call[] = {SAYS(C2S,
@@ -389,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_discord),
 		cmocka_unit_test(test_line),
 		cmocka_unit_test(test_viber),
+		cmocka_unit_test(test_viber_frames),
 		cmocka_unit_test(test_telegram),
 		cmocka_unit_test(test_whatsapp),
 	};
