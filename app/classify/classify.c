@@ -106,12 +106,12 @@ static bool more_specific(
 }
 
 // What is carried is found together with its carrier, and means more. So does an application that
-// is known by its network: to say TLS of it would say less.
-static unsigned weight(uint16_t app, uint8_t confidence)
+// is known by its network, or hinted at by a name: to say TLS of it would say less.
+static unsigned weight(uint16_t app, uint16_t signature, uint8_t confidence)
 {
 	const struct app_proto *proto = app_get(app);
 
-	if (confidence == CONFIDENCE_IP)
+	if (confidence == CONFIDENCE_IP || signature == SHARED_NAME)
 		return CONFIDENCE_VERIFIED + 1u;
 	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
 
@@ -123,7 +123,8 @@ static unsigned weight(uint16_t app, uint8_t confidence)
 
 void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
 {
-	unsigned ours = weight(app, confidence), best = weight(job->app, job->confidence);
+	unsigned ours = weight(app, signature, confidence);
+	unsigned best = weight(job->app, job->signature, job->confidence);
 
 	if (job->app != APP_NONE &&
 		(ours < best || (ours == best && !more_specific(job, app, signature, job->app,
@@ -473,8 +474,8 @@ static void merge(const struct job *job, struct classify_verdict *verdict)
 {
 	if (job->app == APP_NONE)
 		return;
-	unsigned now = weight(job->app, job->confidence);
-	unsigned before = weight(verdict->app, verdict->confidence);
+	unsigned now = weight(job->app, job->signature, job->confidence);
+	unsigned before = weight(verdict->app, verdict->signature, verdict->confidence);
 
 	if (now < before)
 		return;

@@ -9,6 +9,7 @@
 #include "classify/states.h"
 
 #define NO_SIGNATURE UINT16_MAX
+#define SHARED_NAME  (UINT16_MAX - 1) // none either: a name that clients of others ask for, too
 
 struct job {
 	const struct sigdb *db;

@@ -17,6 +17,7 @@ struct host {
 	uint32_t hash;
 	uint16_t app;
 	uint8_t length;
+	bool shared;
 };
 
 struct user_apps {
@@ -148,7 +149,7 @@ static int make_room(struct user_apps *apps, size_t length)
 	return (apps->n_hosts + 1) * 2 > apps->n_slots ? grow_slots(apps) : 0;
 }
 
-int user_apps_add_host(struct user_apps *apps, uint16_t app, const char *suffix)
+static int add_host(struct user_apps *apps, uint16_t app, const char *suffix, bool shared)
 {
 	size_t length = strlen(suffix);
 	int rc;
@@ -168,12 +169,23 @@ int user_apps_add_host(struct user_apps *apps, uint16_t app, const char *suffix)
 		.hash = hash,
 		.app = app,
 		.length = (uint8_t)length,
+		.shared = shared,
 	};
 	memcpy(apps->text + apps->text_length, suffix, length + 1);
 	apps->text_length += length + 1;
 	if (!known)
 		enter(apps, apps->n_hosts - 1);
 	return 0;
+}
+
+int user_apps_add_host(struct user_apps *apps, uint16_t app, const char *suffix)
+{
+	return add_host(apps, app, suffix, false);
+}
+
+int user_apps_add_shared_host(struct user_apps *apps, uint16_t app, const char *suffix)
+{
+	return add_host(apps, app, suffix, true);
 }
 
 int user_apps_add_ports(
@@ -196,14 +208,16 @@ void user_apps_set_files(struct user_apps *apps, const struct user_apps *files)
 	apps->files = files;
 }
 
-static uint16_t of_host(const struct user_apps *apps, const uint8_t *name, uint32_t length)
+// The longest suffix of the name, or NULL. `apps` may be NULL.
+static const struct host *of_host(
+	const struct user_apps *apps, const uint8_t *name, uint32_t length)
 {
 	uint8_t text[USER_HOST_NAME_MAX];
-	uint16_t app = APP_NONE;
+	const struct host *longest = NULL;
 	uint32_t hash = HASH_START;
 
-	if (!apps->n_hosts || !length)
-		return APP_NONE;
+	if (!apps || !apps->n_hosts || !length)
+		return NULL;
 	// a port, which servers leave out
 	const uint8_t *port = memchr(name, ':', length);
 
@@ -212,7 +226,7 @@ static uint16_t of_host(const struct user_apps *apps, const uint8_t *name, uint3
 	if (length && name[length - 1] == '.')
 		length--;
 	if (length > sizeof(text))
-		return APP_NONE;
+		return NULL;
 	for (uint32_t at = length; at; at--) {
 		text[at - 1] = octets_lower(name[at - 1]);
 		hash = hash_on(hash, text[at - 1]);
@@ -221,16 +235,28 @@ static uint16_t of_host(const struct user_apps *apps, const uint8_t *name, uint3
 		const struct host *host = find(apps, text + at - 1, length - at + 1, hash);
 
 		if (host)
-			app = host->app;
+			longest = host;
 	}
-	return app;
+	return longest;
 }
 
 uint16_t user_apps_of_host(const struct user_apps *apps, const uint8_t *name, uint32_t length)
 {
-	uint16_t app = apps ? of_host(apps, name, length) : APP_NONE;
+	const struct host *host = of_host(apps, name, length);
 
-	return app == APP_NONE && apps && apps->files ? of_host(apps->files, name, length) : app;
+	if (!host && apps)
+		host = of_host(apps->files, name, length);
+	return host && !host->shared ? host->app : APP_NONE;
+}
+
+uint16_t user_apps_of_shared_host(
+	const struct user_apps *apps, const uint8_t *name, uint32_t length)
+{
+	const struct host *host = of_host(apps, name, length);
+
+	if (!host && apps)
+		host = of_host(apps->files, name, length);
+	return host && host->shared ? host->app : APP_NONE;
 }
 
 uint16_t user_apps_of_port(const struct user_apps *apps, uint8_t l4_proto, uint16_t port)

@@ -24,6 +24,8 @@ void user_apps_add(struct user_apps *apps, uint16_t app);
 // "wiki.example": lower case, no dot at either end, 1 to USER_HOST_NAME_MAX bytes. -EINVAL for what
 // is longer, -ENOSPC beyond USER_HOSTS_MAX, -ENOMEM.
 int user_apps_add_host(struct user_apps *apps, uint16_t app, const char *suffix);
+// The same for one that clients of other applications ask for, too: it hints at `app`, no more.
+int user_apps_add_shared_host(struct user_apps *apps, uint16_t app, const char *suffix);
 // Ports of the responder, both ends included. -ENOMEM.
 int user_apps_add_ports(
 	struct user_apps *apps, uint16_t app, uint8_t l4_proto, uint16_t first, uint16_t last);
@@ -32,8 +34,11 @@ void user_apps_set_files(struct user_apps *apps, const struct user_apps *files);
 
 // The application of the longest suffix that is the name, or ends it behind a dot; of equal ones,
 // the first; any of the policy before those of the files. Case and a dot at the end do not count.
-// APP_NONE if there is none. `apps` may be NULL in all that follow.
+// APP_NONE if there is none, or if that suffix is shared. `apps` may be NULL in all that follow.
 uint16_t user_apps_of_host(const struct user_apps *apps, const uint8_t *name, uint32_t length);
+// What a name hints at whose longest suffix is a shared one of the files.
+uint16_t user_apps_of_shared_host(
+	const struct user_apps *apps, const uint8_t *name, uint32_t length);
 uint16_t user_apps_of_port(const struct user_apps *apps, uint8_t l4_proto, uint16_t port);
 bool user_apps_have_hosts(const struct user_apps *apps);
 // Its place in the document; UINT32_MAX for what is not of this policy.

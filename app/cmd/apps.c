@@ -22,6 +22,7 @@ struct sources {
 	bool has[CONFIDENCE_VERIFIED + 1];
 	unsigned signatures;
 	unsigned hosts;
+	unsigned shared_hosts;
 	unsigned networks;
 };
 
@@ -49,9 +50,11 @@ static struct sources sources_of(uint16_t app, const struct signature *signature
 		if (table->app != app)
 			continue;
 		sources.hosts += table->n_hosts;
+		sources.shared_hosts += table->n_shared_hosts;
 		sources.networks += table->networks.n_v4 + table->networks.n_v6;
 	}
 	sources.has[CONFIDENCE_DPI] |= sources.hosts > 0;
+	sources.has[CONFIDENCE_PARTIAL] |= sources.shared_hosts > 0;
 	sources.has[CONFIDENCE_IP] |= sources.networks > 0;
 	return sources;
 }

@@ -13,11 +13,15 @@
 static void named(struct job *job, unsigned half, struct text name)
 {
 	uint16_t app = user_apps_of_host(job->user, name.at, name.length);
+	bool shared = app == APP_NONE;
 
 	job->work->named = true;
 	job->work->named_app = app;
+	if (shared)
+		app = user_apps_of_shared_host(job->user, name.at, name.length);
 	if (app == APP_NONE)
 		return;
+	uint8_t confidence = shared ? CONFIDENCE_PARTIAL : CONFIDENCE_DPI;
 	const struct probe probe = {
 		.bytes = name.at,
 		.length = name.length,
@@ -29,9 +33,9 @@ static void named(struct job *job, unsigned half, struct text name)
 	if (step) {
 		step->app = app;
 		step->answer = CLASSIFY_NO_VERIFIER;
-		step->confidence = CONFIDENCE_DPI;
+		step->confidence = confidence;
 	}
-	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
+	job_propose(job, app, shared ? SHARED_NAME : NO_SIGNATURE, confidence);
 }
 
 // The client asks for this application by ALPN.

@@ -63,7 +63,7 @@ uint16_t app_want_builtin(const struct json_at *at)
 	return APP_NONE;
 }
 
-static void read_host(const struct json_at *at, struct table_reader *reader)
+static void read_host(const struct json_at *at, struct table_reader *reader, bool shared)
 {
 	char host[HOST_TEXT_BYTES];
 	uint16_t other;
@@ -76,23 +76,36 @@ static void read_host(const struct json_at *at, struct table_reader *reader)
 			host, app_get(other)->name);
 		return;
 	}
-	rc = user_apps_add_host(reader->tables->hosts, reader->table->app, host);
+	rc = (shared ? user_apps_add_shared_host : user_apps_add_host)(
+		reader->tables->hosts, reader->table->app, host);
 	if (rc == -ENOSPC)
 		json_at_error(at, "more than %u host names in all", USER_HOSTS_MAX);
 	else if (rc < 0)
 		json_at_error(at, "no memory");
+	else if (shared)
+		reader->table->n_shared_hosts++;
 	else
 		reader->table->n_hosts++;
 }
 
-static void read_hosts(const struct json_at *at, void *ctx)
+static void read_list(const struct json_at *at, struct table_reader *reader, bool shared)
 {
 	struct json_at item = {0};
 
 	if (!json_want_array(at, 1, USER_HOSTS_MAX))
 		return;
 	while (json_at_next(at, &item))
-		read_host(&item, ctx);
+		read_host(&item, reader, shared);
+}
+
+static void read_hosts(const struct json_at *at, void *ctx)
+{
+	read_list(at, ctx, false);
+}
+
+static void read_shared_hosts(const struct json_at *at, void *ctx)
+{
+	read_list(at, ctx, true);
 }
 
 static void read_networks(const struct json_at *at, void *ctx)
@@ -137,6 +150,7 @@ static const struct json_field fields[] = {
 	// For the build (app/classify/app_list.py).
 	{.name = "applications[].built_in", .kind = JSON_KIND_IGNORE},
 	READ("hosts", read_hosts, false),
+	READ("shared_hosts", read_shared_hosts, false),
 	READ("networks", read_networks, false),
 	READ("why", read_why, true),
 	JSON_FIELD_END,
@@ -159,8 +173,8 @@ static void read_entry(const struct json_at *at, struct app_tables *tables)
 	if (app.value)
 		reader.table->app = app_want_builtin(&app);
 	json_fields_read(at, fields, NULL, NULL, &reader);
-	if (!json_object_get(at->value, "hosts") && !json_object_get(at->value, "networks") &&
-		!json_object_get(at->value, "built_in"))
+	if (!json_object_get(at->value, "hosts") && !json_object_get(at->value, "shared_hosts") &&
+		!json_object_get(at->value, "networks") && !json_object_get(at->value, "built_in"))
 		json_at_error(at, "there is nothing to know it by: add hosts or networks");
 }
 

@@ -11,6 +11,7 @@
 struct app_table {
 	uint16_t app;
 	uint32_t n_hosts;
+	uint32_t n_shared_hosts;
 	struct address_set networks; // may be empty
 };
 

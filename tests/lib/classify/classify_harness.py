@@ -47,10 +47,11 @@ def signatures(folder):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             document = json.load(file)
         for item in document.get("applications", []):
-            for host in item.get("hosts", []):
-                out += b"H"
-                for word in (item["app"].encode(), host.lower().encode()):
-                    out += struct.pack("<H", len(word)) + word
+            for kind, key in ((b"H", "hosts"), (b"h", "shared_hosts")):
+                for host in item.get(key, []):
+                    out += kind
+                    for word in (item["app"].encode(), host.lower().encode()):
+                        out += struct.pack("<H", len(word)) + word
         for item in document.get("signatures", []):
             flags = item.get("flags", "")
             bits = item.get("verify", False) | item.get("midstream", False) << 1 | ("i" in flags) << 2

@@ -71,6 +71,9 @@ static void take_hosts(struct rig *rig, const json_t *entry)
 	json_array_foreach (json_object_get(entry, "hosts"), i, host)
 		if (user_apps_add_host(rig->hosts, app_find(word), json_string_value(host)))
 			die("not added", json_string_value(host));
+	json_array_foreach (json_object_get(entry, "shared_hosts"), i, host)
+		if (user_apps_add_shared_host(rig->hosts, app_find(word), json_string_value(host)))
+			die("not added", json_string_value(host));
 }
 
 static void take_file(struct rig *rig, const char *name)

@@ -4,7 +4,8 @@
 // Input, little endian, one record after the other; the first byte is its type:
 //   'S' signature: u8 l4, halves, confidence, bits (1 verify, 2 midstream, 4 caseless, 8 dotall),
 //       u16 min_length, then id, application and pattern, each u16 length and bytes
-//   'H' a host of an application: application and suffix, each u16 length and bytes
+//   'H' a host of an application: application and suffix, each u16 length and bytes; 'h' a shared
+//       one
 //   'G' end of signatures
 //   'F' a flow begins: u32 id, u8 l4, bits (1 midstream, 2 initiator inside), u16 sport, dport,
 //       address of the initiator and of the responder, 16 bytes each (IPv4: mapped)
@@ -99,7 +100,7 @@ static void read_signature(void)
 		n_signatures--;
 }
 
-static void read_host(void)
+static void read_host(bool shared)
 {
 	char name[64], suffix[USER_HOST_NAME_MAX + 1];
 	uint16_t app;
@@ -110,7 +111,7 @@ static void read_host(void)
 	if (app == APP_NONE)
 		fprintf(stderr, "classify_tool: %s: application \"%s\" is not built\n", suffix,
 			name);
-	else if (user_apps_add_host(hosts, app, suffix))
+	else if ((shared ? user_apps_add_shared_host : user_apps_add_host)(hosts, app, suffix))
 		die("a host cannot be added");
 }
 
@@ -218,11 +219,11 @@ int main(int argc, char **argv)
 	hosts = user_apps_new();
 	if (!flows || !classifier || !hosts)
 		die("no memory");
-	while ((type = getchar()) == 'S' || type == 'H')
+	while ((type = getchar()) == 'S' || type == 'H' || type == 'h')
 		if (type == 'S')
 			read_signature();
 		else
-			read_host();
+			read_host(type == 'h');
 	if (type != 'G')
 		die("no signatures");
 	if (sigdb_new(signatures, n_signatures, argc > 1 ? argv[1] : NULL, &db, NULL, err,

@@ -37,6 +37,9 @@ static void every_host_tells_its_application(void **state)
 		assert_string_equal(asked("a.b.", host), app_get(app)->name);
 		longest = user_apps_of_host(
 			rig->hosts, (const uint8_t *)host, (uint32_t)strlen(host));
+		if (longest == APP_NONE)
+			longest = user_apps_of_shared_host(
+				rig->hosts, (const uint8_t *)host, (uint32_t)strlen(host));
 		assert_int_equal(longest, app);
 		// A suffix is whole labels.
 		assert_string_not_equal(asked("xq7", host), app_get(app)->name);
@@ -87,6 +90,40 @@ static void the_longest_suffix_wins(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_string_equal(asked("", cases[i].host), cases[i].app);
+}
+
+// A name that clients of other applications ask for, too, hints at its own: shown above the
+// carrier, no reason to block, and what is sure stands above it.
+static void a_shared_host_is_a_hint(void **state)
+{
+	static const char request[] = "GET /x HTTP/1.1\r\nHost: edge-mqtt.facebook.com\r\n\r\n";
+	static const char agent[] = "GET /x HTTP/1.1\r\nHost: edge-mqtt.facebook.com\r\n"
+				    "User-Agent: Viber/6.0\r\n\r\n";
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, LITERAL(request));
+	rig_feed(&flow, HALF_S2C, LITERAL("HTTP/1.1 200 OK\r\n\r\n"));
+	assert_string_equal(rig_app(&flow), "messenger");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	assert_int_equal(flow.verdict.n_data_pkts, 1);
+	rig_end(&flow);
+	for (size_t cut = 0; cut < sizeof(request) - 1; cut++) {
+		flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
+		rig_feed(&flow, HALF_C2S, request, cut);
+		assert_true(flow.verdict.confidence < CONFIDENCE_DPI);
+		rig_feed(&flow, HALF_C2S, request + cut, sizeof(request) - 1 - cut);
+		assert_string_equal(rig_app(&flow), "messenger");
+		assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+		rig_end(&flow);
+	}
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
+	rig_feed(&flow, HALF_C2S, LITERAL(agent));
+	assert_string_equal(rig_app(&flow), "viber");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	rig_end(&flow);
+	assert_string_equal(asked("x", "edge-mqtt.facebook.com"), "http");
+	assert_string_equal(asked("edge-mqtt.", "messenger.com"), "messenger");
 }
 
 static void what_others_share_tells_none(void **state)
@@ -191,6 +228,7 @@ int main(void)
 		cmocka_unit_test(every_host_tells_its_application),
 		cmocka_unit_test(the_longest_suffix_wins),
 		cmocka_unit_test(a_port_is_no_part_of_a_name),
+		cmocka_unit_test(a_shared_host_is_a_hint),
 		cmocka_unit_test(what_others_share_tells_none),
 		cmocka_unit_test(a_name_behind_many_segments),
 		cmocka_unit_test(agents),

@@ -150,6 +150,12 @@ static uint16_t of_host(const struct policy *policy, const char *name)
 	return user_apps_of_host(policy->user_apps, (const uint8_t *)name, (uint32_t)strlen(name));
 }
 
+static uint16_t of_shared_host(const struct policy *policy, const char *name)
+{
+	return user_apps_of_shared_host(
+		policy->user_apps, (const uint8_t *)name, (uint32_t)strlen(name));
+}
+
 static uint16_t of_address(const struct policy *policy, uint8_t last)
 {
 	const uint8_t address[16] = {[10] = 0xff, 0xff, 192, 0, 2, last};
@@ -173,19 +179,25 @@ static void test_tables(void **state)
 			  "{'app':'bittorrent','networks':['192.0.2.0/24','2001:db8::/32'],"
 			  "'why':'w'}"));
 	put("b.json", FILE_OF(ONE("x", "")));
-	put("c.json", TABLES_OF("{'app':'bittorrent','hosts':['p2p.media.example'],'why':'w'}"));
+	put("c.json", TABLES_OF("{'app':'bittorrent','hosts':['p2p.media.example'],'why':'w'},"
+				"{'app':'irc','shared_hosts':['talk.media.example'],'why':'w'}"));
 	assert_int_equal(signature_load_dir(dir, &list, &n, &tables, &errors), 0);
 	expect_count(&errors, 0);
 	assert_int_equal(n, 1);
-	assert_int_equal(tables->n_tables, 3);
+	assert_int_equal(tables->n_tables, 4);
 	assert_int_equal(tables->n_networks, 2);
 	assert_int_equal(tables->tables[0].n_hosts, 2);
+	assert_int_equal(tables->tables[3].n_hosts, 0);
+	assert_int_equal(tables->tables[3].n_shared_hosts, 1);
 
 	assert_int_equal(app_tables_apply(tables, &none), 0);
 	assert_int_equal(of_host(&none, "www.chat.example"), app_find("http"));
 	assert_int_equal(of_host(&none, "a.media.example"), app_find("http"));
 	assert_int_equal(of_host(&none, "p2p.media.example"), app_find("bittorrent"));
 	assert_int_equal(of_host(&none, "xchat.example"), APP_NONE);
+	assert_int_equal(of_host(&none, "talk.media.example"), APP_NONE); // nor the shorter one's
+	assert_int_equal(of_shared_host(&none, "a.talk.media.example"), app_find("irc"));
+	assert_int_equal(of_shared_host(&none, "a.media.example"), APP_NONE);
 	assert_int_equal(of_address(&none, 7), app_find("bittorrent"));
 
 	// What a policy defines stands before them, also where its name is the shorter one.
@@ -195,6 +207,8 @@ static void test_tables(void **state)
 	assert_int_equal(app_networks_add(&own.app_networks, &set, ours), 0);
 	assert_int_equal(app_tables_apply(tables, &own), 0);
 	assert_int_equal(of_host(&own, "p2p.media.example"), ours);
+	assert_int_equal(of_host(&own, "talk.media.example"), ours);
+	assert_int_equal(of_shared_host(&own, "talk.media.example"), APP_NONE);
 	assert_int_equal(of_host(&own, "chat.example"), app_find("http"));
 	assert_int_equal(user_apps_n_hosts(own.user_apps), 1);
 	assert_int_equal(of_address(&own, 7), ours);
@@ -229,6 +243,10 @@ static void test_errors_of_tables(void **state)
 	BAD(TABLES_OF("{'app':'http','hosts':['a.b'],'why':'w'},"
 		      "{'app':'bittorrent','hosts':['a.b'],'why':'w'}"),
 		"$.applications[1].hosts[0]", "for \"http\"");
+	BAD(TABLES_OF("{'app':'http','hosts':['a.b'],'shared_hosts':['a.b'],'why':'w'}"),
+		"$.applications[0].shared_hosts[0]", "for \"http\"");
+	BAD(TABLES_OF("{'app':'http','shared_hosts':[],'why':'w'}"),
+		"$.applications[0].shared_hosts", "1 or more");
 	BAD(TABLES_OF("{'app':'http','networks':['192.0.2.1/24'],'why':'w'}"),
 		"$.applications[0].networks[0]", "write \"192.0.2.0/24\"");
 	BAD(TABLES_OF("{'app':'http','networks':['staff'],'why':'w'}"), "is not an address");

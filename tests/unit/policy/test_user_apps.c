@@ -35,10 +35,11 @@ struct suffixes {
 	unsigned n;
 	char text[300][64];
 	uint16_t app[300];
+	bool shared[300];
 };
 
 // The longest that is the name, or ends it behind a dot; the first of equals.
-static uint16_t naive(const struct suffixes *suffixes, const char *name)
+static uint16_t naive(const struct suffixes *suffixes, const char *name, bool shared)
 {
 	uint16_t app = APP_NONE;
 	size_t best = 0, length = strlen(name);
@@ -50,7 +51,7 @@ static uint16_t naive(const struct suffixes *suffixes, const char *name)
 			(n < length && name[length - n - 1] != '.'))
 			continue;
 		best = n;
-		app = suffixes->app[i];
+		app = suffixes->shared[i] == shared ? suffixes->app[i] : APP_NONE;
 	}
 	return app;
 }
@@ -67,14 +68,17 @@ static void hosts_as_the_reference_has_them(void **state)
 		for (unsigned i = 0; i < suffixes.n; i++) {
 			random_name(suffixes.text[i], 4);
 			suffixes.app[i] = (uint16_t)(40 + below(20));
-			assert_int_equal(
-				user_apps_add_host(apps, suffixes.app[i], suffixes.text[i]), 0);
+			suffixes.shared[i] = !below(4);
+			assert_int_equal((suffixes.shared[i] ? user_apps_add_shared_host
+							     : user_apps_add_host)(
+						 apps, suffixes.app[i], suffixes.text[i]),
+				0);
 		}
 		for (unsigned i = 0; i < 500; i++) {
 			char name[80], shown[82];
 
 			random_name(name, 6);
-			uint16_t expected = naive(&suffixes, name);
+			uint16_t expected = naive(&suffixes, name, false);
 
 			hits += expected != APP_NONE;
 			snprintf(shown, sizeof shown, "%s%s", name, below(2) ? "." : "");
@@ -84,6 +88,9 @@ static void hosts_as_the_reference_has_them(void **state)
 			assert_int_equal(user_apps_of_host(apps, (const uint8_t *)shown,
 						 (uint32_t)strlen(shown)),
 				expected);
+			assert_int_equal(user_apps_of_shared_host(apps, (const uint8_t *)shown,
+						 (uint32_t)strlen(shown)),
+				naive(&suffixes, name, true));
 		}
 		for (unsigned i = 0; i < suffixes.n; i++) {
 			uint16_t app;
