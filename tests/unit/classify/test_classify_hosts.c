@@ -136,7 +136,8 @@ static void what_others_share_tells_none(void **state)
 		"www.cisco.com", "yahoo.com", "mail.yahoo.com", "aol.com", "msn.com",
 		"cloudflare.com", "com", "us", "localhost", "192.0.2.1", "api.mapbox.com",
 		"s3-us-west-2.amazonaws.com", "x.s3-us-west-2.amazonaws.com", "q.qlogo.cn",
-		"x.trafficmanager.net"};
+		"x.trafficmanager.net", "www.iqiyi.com", "preimage1.qiyipic.com",
+		"iqiyi.com"}; // the site, no peers
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(hosts); i++)
