@@ -8,7 +8,8 @@ PAGE = os.path.join("docs", "recognition.md")
 OTHERS = (("nDPI 4.2 (ndpiReader)", ".666", ".511", ".540"), ("l7-filter's patterns", ".346", "", ".275"))
 # Why a claim on a flow that the labels do not judge is right all the same, or what is wrong with it:
 # by (application, what the labeller said of the flow).
-ARGUED = {}
+LOGIN = "Skype's login, the first octets of both sides: the labeller knew other connections of it by their port, or not at all"
+ARGUED = {("skype", "Unknown"): LOGIN, ("skype", "TLS"): LOGIN}
 
 HEAD = """# How well traffic is recognised
 
@@ -67,7 +68,7 @@ def positions(rows, lines, score, result):
             result[app]["packets"] = f"{counts[len(counts) // 2]} / {most}"
 
 
-def page(score, result, lines, rows):
+def page(score, result, lines, rows, n_corrected):
     """The page's text, and what is not argued in it."""
     positions(rows, lines, score, result)
     both, every = score.P2P | score.IM, result["all"]
@@ -88,7 +89,8 @@ def page(score, result, lines, rows):
              f"| claims on captures that hold none of it | {every['whole_file']} |",
              "| encrypted BitTorrent recognised (MSE; `partial`, which the shipped policy reports and lets pass), never a miss "
              f"| {every['obfuscated'][0]} of {every['obfuscated'][1]} |",
-             f"| claims on flows that the labels do not judge | {every['unscored_claims']} |", ""]
+             f"| claims on flows that the labels do not judge | {every['unscored_claims']} |",
+             f"| labels read otherwise than their labeller has them (tests/lib/rig/labels.py says why) | {n_corrected} |", ""]
     for title, which in (("P2P", score.P2P), ("IM", score.IM), ("Carriers", score.CAR)):
         text += [f"## {title}", "", *applications(result, score, which), ""]
     text += ["*packets*: median and 90 % of the data packets that the right flows took, both directions together.", "",

@@ -22,6 +22,9 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.append(os.path.join(ROOT, "tests", "lib"))
+from rig import labels as label_table  # noqa: E402
+
 CORPORA = os.environ.get("SLUICE_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
 HALVES = {"any": 3, "c2s": 1, "s2c": 2}
 CONFIDENCE = {"partial": 4, "dpi": 5}
@@ -195,7 +198,8 @@ def main():
     head = signatures(os.path.join(ROOT, "config", "signatures"))
     with open(os.path.join(args.dir, "labels.csv"), encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        labels, columns = [r for r in reader if args.only in r["pcap"]], reader.fieldnames
+        labels, _ = label_table.corrected(r for r in reader if args.only in r["pcap"])
+        columns = reader.fieldnames
     names = sorted({r["pcap"] for r in labels})
     gold = {(r["pcap"], score.key([r[c] for c in columns])): r for r in labels if r["l4"] != "*"}
     cache = tempfile.TemporaryDirectory()
