@@ -9,25 +9,33 @@
 #define ATTRIBUTE_BYTES 4
 #define CLASSIC_LAST    0x0016u // of the attributes of RFC 3489 and the drafts of TURN
 
-bool stun_take_attribute(struct text *rest, struct stun_attribute *attribute)
+static bool take(struct text *rest, bool unpadded, struct stun_attribute *attribute)
 {
 	if (rest->length < ATTRIBUTE_BYTES)
 		return false;
-	uint32_t length = octets_be16(rest->at + 2), padded = (length + 3) & ~3u;
+	uint32_t length = octets_be16(rest->at + 2);
+	uint32_t here = unpadded ? length : (length + 3) & ~3u;
 
-	if (padded > rest->length - ATTRIBUTE_BYTES)
+	if (here > rest->length - ATTRIBUTE_BYTES)
 		return false;
 	attribute->type = octets_be16(rest->at);
 	attribute->value = (struct text){rest->at + ATTRIBUTE_BYTES, length};
-	*rest = text_from(*rest, ATTRIBUTE_BYTES + padded);
+	*rest = text_from(*rest, ATTRIBUTE_BYTES + here);
 	return true;
+}
+
+bool stun_take_attribute(
+	struct text *rest, const struct stun_message *message, struct stun_attribute *attribute)
+{
+	return take(rest, message->unpadded, attribute);
 }
 
 // The header; the two bits in front are clear in STUN alone of all that shares its ports (RFC
 // 7983).
 static bool read_header(struct text bytes, struct stun_message *message)
 {
-	if (bytes.length < STUN_HEADER_BYTES || bytes.at[0] & 0xc0 || bytes.at[3] & 3)
+	message->unpadded = false;
+	if (bytes.length < STUN_HEADER_BYTES || bytes.at[0] & 0xc0)
 		return false;
 	uint32_t length = STUN_HEADER_BYTES + (uint32_t)octets_be16(bytes.at + 2);
 
@@ -39,26 +47,39 @@ static bool read_header(struct text bytes, struct stun_message *message)
 	return true;
 }
 
-bool stun_read(struct text datagram, struct stun_message *message)
+// RFC 8489 5: messages are as long as a multiple of four octets.
+static bool is_padded(const struct stun_message *message)
 {
+	return !(message->whole.length & 3);
+}
+
+static bool are_attributes(const struct stun_message *message)
+{
+	struct text rest = message->attributes;
 	struct stun_attribute attribute;
 
-	if (!read_header(datagram, message) || message->cut ||
-		message->whole.length != datagram.length)
-		return false;
-	struct text rest = message->attributes;
-
-	while (stun_take_attribute(&rest, &attribute))
+	while (stun_take_attribute(&rest, message, &attribute))
 		;
 	return !rest.length;
 }
 
+bool stun_read(struct text datagram, struct stun_message *message)
+{
+	if (!read_header(datagram, message) || message->cut ||
+		message->whole.length != datagram.length)
+		return false;
+	if (is_padded(message) && are_attributes(message))
+		return true;
+	message->unpadded = message->cookie;
+	return message->unpadded && are_attributes(message);
+}
+
 bool stun_read_stream(struct text half, struct stun_message *message)
 {
-	if (read_header(half, message) && message->cookie)
+	if (read_header(half, message) && message->cookie && !(half.at[3] & 3))
 		return true;
 	if (half.length < 2 + STUN_HEADER_BYTES || !read_header(text_from(half, 2), message) ||
-		!message->cookie)
+		!message->cookie || half.at[5] & 3)
 		return false;
 	return octets_be16(half.at) == STUN_HEADER_BYTES + octets_be16(half.at + 4);
 }
@@ -68,7 +89,7 @@ enum stun_fingerprint stun_fingerprint(const struct stun_message *message)
 	struct text rest = message->attributes;
 	struct stun_attribute attribute;
 
-	while (stun_take_attribute(&rest, &attribute)) {
+	while (stun_take_attribute(&rest, message, &attribute)) {
 		if (attribute.type != STUN_FINGERPRINT || rest.length)
 			continue;
 		const struct text before = {message->whole.at,
@@ -114,7 +135,7 @@ bool stun_is_classic(const struct stun_message *message)
 	struct stun_attribute attribute;
 	unsigned n_known = 0;
 
-	while (stun_take_attribute(&rest, &attribute)) {
+	while (stun_take_attribute(&rest, message, &attribute)) {
 		bool known = has_known_form(attribute);
 
 		if (!known && (attribute.type <= STUN_CHANGED_ADDRESS ||
@@ -130,7 +151,7 @@ struct text stun_realm(const struct stun_message *message)
 	struct text rest = message->attributes;
 	struct stun_attribute attribute;
 
-	while (stun_take_attribute(&rest, &attribute))
+	while (stun_take_attribute(&rest, message, &attribute))
 		if (attribute.type == STUN_REALM)
 			return attribute.value;
 	return (struct text){NULL, 0};
@@ -209,15 +230,19 @@ static bool is_zoom(const struct stun_message *message)
 	struct text rest = message->attributes;
 	struct stun_attribute attribute;
 
-	if (message->cookie || !stun_take_attribute(&rest, &attribute) || rest.length)
+	if (message->cookie || !stun_take_attribute(&rest, message, &attribute) || rest.length)
 		return false;
 	if (message->type == STUN_SECRET)
 		return attribute.type == 0x0103 && attribute.value.length == 8;
 	if (message->type != STUN_BINDING || attribute.type != 0x0101 ||
 		attribute.value.length != 20)
 		return false;
-	for (unsigned i = 0; i < 20; i++)
-		if (!octets_digit(attribute.value.at[i]))
+	struct text digits = attribute.value;
+
+	if (!digits.at[digits.length - 1]) // a string of C, with its end
+		digits.length--;
+	for (unsigned i = 0; i < digits.length; i++)
+		if (!octets_digit(digits.at[i]))
 			return false;
 	return true;
 }
@@ -230,7 +255,7 @@ const char *stun_application(const struct stun_message *message)
 
 	if (!message->cookie)
 		return is_zoom(message) ? "zoom" : NULL;
-	while (!app && stun_take_attribute(&rest, &attribute))
+	while (!app && stun_take_attribute(&rest, message, &attribute))
 		app = attribute.type == STUN_REALM ? app_of_realm(attribute.value)
 						   : app_of_mark(message, attribute);
 	return app;

@@ -33,8 +33,9 @@ struct stun_message {
 	struct text whole; // as its header says; in a stream perhaps less
 	struct text attributes;
 	uint16_t type;
-	bool cookie; // RFC 8489's; else it is of RFC 3489 or of nobody
-	bool cut;    // not all of it is here
+	bool cookie;   // RFC 8489's; else it is of RFC 3489 or of nobody
+	bool cut;      // not all of it is here
+	bool unpadded; // its attributes follow each other without the octets that fill them up
 };
 
 struct stun_attribute {
@@ -48,13 +49,16 @@ enum stun_fingerprint {
 	STUN_FINGERPRINT_WRONG,
 };
 
-// A datagram that is one message from its first byte to its last, attributes and all.
+// A datagram that is one message from its first byte to its last, attributes and all. With a cookie
+// also one whose attributes are not filled up to four octets: relays of calls are asked, and
+// answer, so (clients of WhatsApp, servers of Teams).
 bool stun_read(struct text datagram, struct stun_message *message);
 // What a stream begins with: a message with a cookie, as it is (RFC 8489 6.2.2) or behind two bytes
 // of its length (RFC 4571, RFC 6544 3). At least its header is here.
 bool stun_read_stream(struct text half, struct stun_message *message);
 // False: there is no further one, or not in full.
-bool stun_take_attribute(struct text *rest, struct stun_attribute *attribute);
+bool stun_take_attribute(
+	struct text *rest, const struct stun_message *message, struct stun_attribute *attribute);
 // RFC 8489 14.7.
 enum stun_fingerprint stun_fingerprint(const struct stun_message *message);
 // Without a cookie: attributes of RFC 3489 whose form is known, and none else.

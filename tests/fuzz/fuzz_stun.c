@@ -26,7 +26,7 @@ static void walk(struct text bytes, const struct stun_message *message, bool all
 	struct stun_attribute attribute;
 
 	must(inside(message->whole, bytes) && inside(message->attributes, message->whole));
-	while (stun_take_attribute(&rest, &attribute))
+	while (stun_take_attribute(&rest, message, &attribute))
 		must(inside(attribute.value, message->attributes));
 	must(!all || !rest.length);
 	const struct text realm = stun_realm(message);
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (stun_read(whole, &message)) {
 		walk(whole, &message, true);
 		must(!message.cut && message.whole.length == whole.length);
-		must(!message.cookie || stun_read_stream(whole, &part));
+		must(!message.cookie || message.unpadded || stun_read_stream(whole, &part));
 		if (message.cookie && whole.length > STUN_HEADER_BYTES) {
 			const struct text cut = {exact, whole.length - 1};
 
