@@ -7,10 +7,12 @@
 #include "classify/app_proto.h"
 #include "classify/dns_answer.h"
 #include "classify/text.h"
+#include "pipeline/vocab/address.h"
 
 #define HEADER_BYTES 12
 #define NAME_MAX     255 // RFC 1035 2.3.4
 #define RECORDS_MAX  64  // looked at; the rest of a long answer is taken on trust
+#define NETBIOS_NAME 32
 #define PORT_NETBIOS 137
 #define PORT_MDNS    5353
 #define PORT_LLMNR   5355
@@ -104,6 +106,30 @@ static bool is_port_of(const struct probe *probe, uint16_t port)
 	return probe->sport == port || probe->dport == port;
 }
 
+// RFC 1002 4.2.1: a name of NetBIOS is 16 octets as 32 letters from A to P, its types are NB and
+// NBSTAT.
+static bool is_netbios(struct text message)
+{
+	uint32_t end = HEADER_BYTES + 1 + NETBIOS_NAME;
+
+	if (message.length < end + 5 || message.at[HEADER_BYTES] != NETBIOS_NAME)
+		return false;
+	for (uint32_t i = HEADER_BYTES + 1; i < end; i++)
+		if (message.at[i] < 'A' || message.at[i] > 'P')
+			return false;
+	uint16_t type = octets_be16(message.at + end + 1);
+
+	return !message.at[end] && (type == 0x20 || type == 0x21);
+}
+
+// RFC 6762 3, RFC 4795 2: a group is asked by others alone.
+static bool is_to_group(const struct probe *probe)
+{
+	const uint8_t *to = probe->ends->address[!(probe->half & 1)];
+
+	return to[0] == 0xff || (address_is_mapped(to) && (to[12] & 0xf0) == 0xe0);
+}
+
 static enum verify shape_udp(const struct probe *probe)
 {
 	if (probe->length < HEADER_BYTES + 5 || probe->bytes[4] || probe->bytes[5] != 1)
@@ -113,7 +139,9 @@ static enum verify shape_udp(const struct probe *probe)
 		return VERIFY_NO;
 	struct text message = probe_text(probe);
 
-	return is_message(message, false) ? VERIFY_YES : VERIFY_NO;
+	return !is_netbios(message) && !is_to_group(probe) && is_message(message, false)
+		       ? VERIFY_YES
+		       : VERIFY_NO;
 }
 
 static enum verify shape_tcp(const struct probe *probe)
