@@ -342,17 +342,27 @@ static void half_put(struct app_memo *memo, unsigned half, const struct utp *utp
 	word[2] = utp->stamp;
 }
 
+#define UTP_PAUSE_US 60000000
+#define UTP_ACKED    1000 // packets
+#define UTP_STRAYS   3    // packets that are missing between two, or came in another order
+
 // Same connection, and time, sequence and acknowledgement go on as they do in uTP: a packet of
-// content takes the next number, an acknowledgement repeats the last.
+// content takes the next number, an acknowledgement repeats the last. Datagrams overtake each
+// other, and get lost.
 static bool utp_continues(const struct utp_half *before, const struct utp *now)
 {
-	uint32_t later = now->stamp - before->stamp;
-	uint16_t step = (uint16_t)(now->seq - before->seq);
-	uint16_t acked = (uint16_t)(now->ack - before->ack);
+	int32_t later = (int32_t)(now->stamp - before->stamp);
+	int16_t step = (int16_t)(uint16_t)(now->seq - before->seq);
+	int16_t acked = (int16_t)(uint16_t)(now->ack - before->ack);
 
-	if (before->conn != now->conn || !later || later > 60u * 1000000 || acked > 1000)
+	if (before->conn != now->conn || !later || later > UTP_PAUSE_US || later < -UTP_PAUSE_US ||
+		acked > UTP_ACKED || acked < -UTP_ACKED)
 		return false;
-	return step == (now->type == UTP_DATA && before->type != UTP_SYN);
+	if (before->type == UTP_SYN)
+		return !step && later > 0;
+	if (later < 0)
+		step = (int16_t)-step; // it was overtaken by the one before
+	return step >= (now->type == UTP_DATA) && step <= UTP_STRAYS;
 }
 
 // A datagram may look like uTP by chance (a DNS query does, with the right id). A verdict needs
@@ -422,6 +432,18 @@ enum {
 	WEIGHT_REQUEST = 3,
 };
 
+// Index of a piece (2^24 of the smallest are 256 GiB) and where in it a block begins.
+static bool is_block(const uint8_t *at)
+{
+	return !at[0] && !(octets_be32(at + 4) & 16383);
+}
+
+// Of what is asked for: 16 KiB, less at the end; clients refuse more than 128 KiB.
+static bool is_block_length(uint32_t length)
+{
+	return length && length <= 131072;
+}
+
 // How many messages follow each other from here, weighing those with more that is fixed: the head
 // of a block is enough, requests come in pairs, others prove little.
 static unsigned messages_from(const uint8_t *at, uint32_t left)
@@ -442,11 +464,12 @@ static unsigned messages_from(const uint8_t *at, uint32_t left)
 			return 0;
 		if (at[4] == 7) {
 			// a block begins at a multiple of 16 KiB and is usually that long
-			if (left < 13 || length != 16393 || octets_be32(at + 9) & 16383)
+			if (left < 13 || length != 16393 || !is_block(at + 5))
 				return 0;
 			weight += WEIGHT_ENOUGH;
 		} else if (fixed == 13) {
-			if (left < 17 || octets_be32(at + 9) & 16383)
+			if (left < 17 || !is_block(at + 5) ||
+				!is_block_length(octets_be32(at + 13)))
 				return 0;
 			weight += WEIGHT_REQUEST;
 		} else {
