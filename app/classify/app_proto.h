@@ -57,14 +57,21 @@ struct probe {
 	uint8_t l4_proto;
 	uint8_t n_data_pkts; // data packets of the flow so far, this one included
 	bool midstream;      // TCP picked up without its SYN: offset 0 is not the first byte
+	bool one_sided;      // the other end has spoken unseen, or does not answer
 	bool from_inside;
+	// Of a datagram, its length as its header says: more than `length` where a capture has cut
+	// it.
+	uint16_t datagram_bytes;
 	uint8_t halves; // set by the caller of a verifier: whose payload its answer rests on
 };
 
 // Answers of a verifier.
 enum verify {
-	VERIFY_NO,      // the pattern lied; this signature is not asked again for these bytes
-	VERIFY_MORE,    // not yet: ask again when this flow's next data packet is here
+	VERIFY_NO,   // the pattern lied; this signature is not asked again for these bytes
+	VERIFY_MORE, // not yet: ask again when this flow's next data packet is here
+	// The application, by what one side says (32 bits or more), where the other is not heard:
+	// CONFIDENCE_PARTIAL until that one says something. It is asked again as for MORE.
+	VERIFY_ALONE,
 	VERIFY_PARTIAL, // the application, CONFIDENCE_PARTIAL; better may follow
 	VERIFY_DPI,     // the application, CONFIDENCE_DPI: final
 	VERIFY_YES,     // the application, CONFIDENCE_VERIFIED: final

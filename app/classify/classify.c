@@ -22,7 +22,8 @@ struct probe job_probe(const struct job *job, unsigned half)
 		.half = (uint8_t)half,
 		.l4_proto = flow->l4_proto,
 		.n_data_pkts = flow->n_data_pkts,
-		.midstream = job->midstream,
+		.midstream = job_is_tcp(job) && look_lacks_begin(job->look, half),
+		.one_sided = flow->one_sided,
 		.from_inside = flow->c2s_from_inside == (half == HALF_C2S),
 	};
 
@@ -31,57 +32,20 @@ struct probe job_probe(const struct job *job, unsigned half)
 		probe.length = job->look->length[half];
 		probe.peer = job->look->at[!half];
 		probe.peer_length = job->look->length[!half];
+		probe.one_sided &= !probe.peer_length;
 	} else {
 		const struct text datagram = span_text(job->span);
 
 		probe.bytes = datagram.at;
 		probe.length = datagram.length;
+		probe.datagram_bytes =
+			flow->datagram_bytes ? flow->datagram_bytes : (uint16_t)datagram.length;
 	}
 	if (!probe.bytes)
 		probe.bytes = no_bytes;
 	if (!probe.peer)
 		probe.peer = no_bytes;
 	return probe;
-}
-
-static bool memo_used(const struct app_memo *memo)
-{
-	uint32_t any = 0;
-
-	for (unsigned i = 0; i < sizeof(memo->word) / sizeof(memo->word[0]); i++)
-		any |= memo->word[i];
-	return any;
-}
-
-// Asks with the application's own memo; a slot is taken only when something is written into it.
-static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(const struct probe *),
-	struct probe *probe)
-{
-	struct memo_slot *slot = NULL;
-	struct app_memo lost;
-
-	for (unsigned i = 0; i < APP_MEMOS; i++) {
-		if (look->memos[i].app == app) {
-			slot = &look->memos[i];
-			break;
-		}
-		if (look->memos[i].app == APP_NONE && !slot)
-			slot = &look->memos[i];
-	}
-	if (!slot)
-		memset(&lost, 0, sizeof(lost));
-	probe->memo = slot ? &slot->memo : &lost;
-	const struct app_memo before = *probe->memo;
-	enum verify answer = verify(probe);
-
-	probe->halves = (uint8_t)(1u << probe->half | (slot ? slot->halves : 0u));
-	if (slot && slot->app == APP_NONE && memo_used(&slot->memo)) {
-		slot->app = app;
-		slot->halves = 0;
-	}
-	if (slot && slot->app == app && memcmp(&before, &slot->memo, sizeof(before)) != 0)
-		slot->halves |= (uint8_t)(1u << probe->half);
-	return answer;
 }
 
 static bool is_user(uint16_t app)
@@ -134,172 +98,6 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 	job->signature = signature;
 	job->confidence = confidence;
 	job->halves = job->asked;
-}
-
-static uint8_t confidence_of(enum verify answer)
-{
-	switch (answer) {
-	case VERIFY_PARTIAL: return CONFIDENCE_PARTIAL;
-	case VERIFY_DPI: return CONFIDENCE_DPI;
-	case VERIFY_YES: return CONFIDENCE_VERIFIED;
-	case VERIFY_NO:
-	case VERIFY_MORE: break;
-	}
-	return CONFIDENCE_NONE;
-}
-
-static void propose_answer(struct job *job, uint16_t app, uint16_t signature, enum verify answer)
-{
-	if (confidence_of(answer) != CONFIDENCE_NONE)
-		job_propose(job, app, signature, confidence_of(answer));
-}
-
-struct classify_step *job_note(
-	struct job *job, enum classify_step_kind kind, const struct probe *probe, uint32_t to)
-{
-	struct classify_work *work = job->work;
-
-	if (work->n_steps == CLASSIFY_STEPS_MAX)
-		return NULL;
-	struct classify_step *step = &work->steps[work->n_steps++];
-	uint32_t length = probe->length < UINT16_MAX ? probe->length : UINT16_MAX;
-
-	if (to > length)
-		to = length;
-	step->kind = (uint8_t)kind;
-	step->half = probe->half;
-	step->signature = probe->signature;
-	step->looked_at = (uint16_t)length;
-	step->matched_to = (uint16_t)to;
-	step->n_bytes = to < CLASSIFY_STEP_BYTES ? (uint8_t)to : CLASSIFY_STEP_BYTES;
-	if (step->n_bytes)
-		memcpy(step->bytes, probe->bytes + to - step->n_bytes, step->n_bytes);
-	return step;
-}
-
-static void note_signature(struct job *job, const struct probe *probe,
-	const struct signature *signature, uint32_t to, enum verify answer)
-{
-	struct classify_step *step = job_note(job, CLASSIFY_STEP_SIGNATURE, probe, to);
-
-	if (!step)
-		return;
-	step->app = signature->app;
-	step->answer = signature->verify ? (uint8_t)answer : CLASSIFY_NO_VERIFIER;
-	step->confidence = signature->verify ? confidence_of(answer) : signature->confidence;
-}
-
-// `to`: 0 if it matched in an earlier look. `again`: it has wanted to see more before.
-static void consider(struct job *job, uint16_t index, unsigned half, uint32_t to, bool again)
-{
-	const struct signature *signature = sigdb_get(job->db, index);
-	struct look *look = job->look;
-
-	if (!signature || (job->midstream && !signature->midstream))
-		return;
-	struct probe probe = job_probe(job, half);
-
-	if (probe.length < signature->min_length) {
-		// A short datagram between those of an exchange is no answer of the verifier's.
-		if (again && look->n_pending < PENDING_MAX)
-			look->pending[look->n_pending++] = (struct pending){index, (uint8_t)half};
-		return;
-	}
-	probe.signature = index;
-	job->asked = (uint8_t)(1u << (half & 1));
-	if (!signature->verify) {
-		job_propose(job, signature->app, index, signature->confidence);
-		note_signature(job, &probe, signature, to, VERIFY_YES);
-		return;
-	}
-	enum verify answer = ask(look, signature->app, app_get(signature->app)->verify, &probe);
-
-	job->asked = probe.halves;
-	if (!again || answer != VERIFY_MORE) // that it wants still more is no news
-		note_signature(job, &probe, signature, to, answer);
-	if (answer == VERIFY_NO)
-		job->work->refused++;
-	else if (answer == VERIFY_MORE && look->n_pending < PENDING_MAX)
-		look->pending[look->n_pending++] = (struct pending){index, (uint8_t)half};
-	else
-		propose_answer(job, signature->app, index, answer);
-}
-
-static bool among(const struct sigdb_scratch *scratch, unsigned n_hits, uint16_t index)
-{
-	for (unsigned i = 0; i < n_hits; i++)
-		if (scratch->hits[i].signature == index)
-			return true;
-	return false;
-}
-
-static bool wanted_more(const struct pending *before, unsigned n, uint16_t index)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (before[i].signature == index)
-			return true;
-	return false;
-}
-
-static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, bool grown)
-{
-	struct look *look = job->look;
-	unsigned half = job->span->half & 1, n_hits = 0, n_before = look->n_pending;
-	struct pending before[PENDING_MAX];
-
-	memcpy(before, look->pending, sizeof(before));
-	look->n_pending = 0;
-	if (grown) {
-		const struct probe probe = job_probe(job, half);
-		uint32_t length =
-			probe.length < CLASSIFY_PREFIX_BYTES ? probe.length : CLASSIFY_PREFIX_BYTES;
-
-		job->work->scans++;
-		if (sigdb_scan(job->db, scratch, job->flow->l4_proto, half, probe.bytes, length))
-			n_hits = scratch->n_hits;
-		else
-			job->work->errors++;
-		job->work->hits += n_hits;
-	}
-	for (unsigned i = 0; i < n_hits; i++) {
-		const struct sigdb_hit *hit = &scratch->hits[i];
-
-		consider(job, hit->signature, half, hit->to,
-			wanted_more(before, n_before, hit->signature));
-	}
-	// Those that wanted more are asked again, whether or not they matched again.
-	for (unsigned i = 0; i < n_before; i++) {
-		if (job_is_tcp(job) && before[i].half != half)
-			consider(job, before[i].signature, before[i].half, 0, true);
-		else if (!among(scratch, n_hits, before[i].signature))
-			consider(job, before[i].signature, half, 0, true);
-	}
-}
-
-static void look_at_shapes(const struct classifier *classifier, struct job *job)
-{
-	bool udp = !job_is_tcp(job);
-	struct probe probe = job_probe(job, job->span->half & 1);
-
-	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
-		const struct shape *shape = &classifier->shapes[udp][i];
-		enum verify answer = ask(job->look, shape->app,
-			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe);
-
-		job->asked = probe.halves;
-		propose_answer(job, shape->app, NO_SIGNATURE, answer);
-		job->shape_waits |= answer == VERIFY_MORE && memo_used(probe.memo);
-		if (confidence_of(answer) == CONFIDENCE_NONE)
-			continue;
-		struct classify_step *step =
-			job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
-
-		if (step) {
-			step->app = shape->app;
-			step->answer = (uint8_t)answer;
-			step->confidence = confidence_of(answer);
-		}
-	}
 }
 
 static uint16_t app_of_port(const struct classifier *classifier, const struct job *job)
@@ -390,7 +188,7 @@ static bool worth_a_state(const struct job *job)
 {
 	const struct look *look = job->look;
 
-	return look->length[0] || look->length[1] || look->n_pending ||
+	return look->length[0] || look->length[1] || look->n_pending || look->alone != APP_NONE ||
 	       look->memos[0].app != APP_NONE || hello_goes_on(look);
 }
 
@@ -491,6 +289,21 @@ static void merge(const struct job *job, struct classify_verdict *verdict)
 	verdict->confidence = job->confidence;
 }
 
+// What one side alone has claimed does not stand when the other one speaks: that must agree.
+static bool is_revoked(struct job *job, const struct classify_verdict *verdict)
+{
+	struct look *look = job->look;
+
+	if (look->alone == APP_NONE || look->alone_half == (job->span->half & 1) ||
+		!span_length(job->span))
+		return false;
+	bool was = verdict->app == look->alone && verdict->confidence == CONFIDENCE_PARTIAL &&
+		   job->app != look->alone;
+
+	look->alone = APP_NONE;
+	return was;
+}
+
 void classify_feed(struct classifier *classifier, const struct edition *edition,
 	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
 	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
@@ -519,8 +332,12 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		memset(&fresh, 0, sizeof(fresh));
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
-	if (job_is_tcp(&job) && (gap || span_length(span)))
+	// what comes behind a gap that is first is all that is known of the half's beginning
+	if (job_is_tcp(&job) && (span_length(span) || (gap && job.look->length[span->half & 1]))) {
+		look_begin(job.look, span, job.midstream);
 		grown = look_grow(job.look, state, span);
+		job.midstream = look_lacks_begin(job.look, span->half & 1);
+	}
 	if (grown || (job.look->n_pending && span_length(span)))
 		look_at_signatures(&job,
 			classifier->index < edition->n_scratch ? edition->scratch[classifier->index]
@@ -536,7 +353,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	work->awaits_name = name_awaited(job.look);
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
-	if (job.renamed) {
+	if (job.renamed || is_revoked(&job, verdict)) {
 		verdict->app = APP_NONE;
 		verdict->confidence = CONFIDENCE_NONE;
 	}
@@ -581,7 +398,7 @@ const uint8_t *classify_prefix(
 {
 	const struct state *at = state_at(classifier, state, STATE_CLASSIFY);
 
-	if (!at || !at->look.length[half])
+	if (!at || !at->look.length[half] || at->look.begin64[half])
 		return NULL;
 	*length = at->look.length[half];
 	return at->look.at[half];

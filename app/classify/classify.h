@@ -20,6 +20,8 @@
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
 #define CLASSIFY_PREFIX_BYTES 2048 // per half: together 4 KiB
 #define CLASSIFY_PATTERN_MAX  1024
+// From so many bits on a signature is also asked of bytes that may lie anywhere in a connection.
+#define CLASSIFY_BITS_ANYWHERE 40
 
 // One signature as loaded from config/signatures/*.json. Where several applications are found with
 // the same confidence, the signature of lower rank wins (equal: of lower index), and any signature
@@ -32,6 +34,7 @@ struct signature {
 	uint8_t confidence; // enum confidence when no verifier is asked
 	bool verify;
 	bool midstream; // also for flows without their first byte
+	uint8_t bits;   // so many bits of payload it holds fixed; 0: not said
 	uint16_t rank;  // place in the files, read in name order; indices may be others after a
 			// reload
 	uint16_t min_length;                // shorter prefixes or datagrams are not reported
@@ -129,6 +132,9 @@ struct classify_flow {
 	uint8_t n_data_pkts;  // data packets so far, this one included; saturates at 255
 	uint8_t n_small_pkts; // of these, so many do not count against the budget; the same
 	bool midstream;
+	bool either_began;       // of TCP: no SYN was seen, either half may be the client's
+	bool one_sided;          // who sends the span at hand is heard alone (app_proto.h)
+	uint16_t datagram_bytes; // as its header says; 0: not said
 	bool c2s_from_inside;
 	bool named;     // it has given a name before
 	uint8_t serves; // 1 << half of each that has answered a hello (struct classify_work)

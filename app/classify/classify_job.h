@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside app/classify: one call of classify_feed, for the looks that it takes (classify.c:
+// Inside app/classify: one call of classify_feed, for the looks that it takes (looks.c:
 // signatures and shapes; classify/names/requested_host.c: names). On the stack of a data lcore.
 #ifndef SLUICE_CLASSIFY_JOB_H
 #define SLUICE_CLASSIFY_JOB_H
@@ -48,6 +48,11 @@ bool job_keep(struct classifier *classifier, const struct job *job, const struct
 	uint32_t *ref);
 // The flow is classified: its edition of signatures need not wait for it.
 void look_leave(struct classifier *classifier, struct look *look);
+
+// Signatures, and shapes, of what has just grown (looks.c). `grown`: the half has; else the
+// verifiers that wanted to see more are asked alone.
+void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, bool grown);
+void look_at_shapes(const struct classifier *classifier, struct job *job);
 
 // Of what has just grown. `state`: the flow's, or NULL if it has none yet.
 void look_at_names(struct classifier *classifier, struct job *job, struct state *state);

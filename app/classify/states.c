@@ -225,18 +225,29 @@ void state_give(struct classifier *classifier, uint32_t *ref)
 	classifier->n_free++;
 }
 
+void look_begin(struct look *look, const struct span *span, bool midstream)
+{
+	unsigned half = span->half & 1;
+
+	if (look->length[half] || look->ended[half] || span_is_gap(span))
+		return;
+	look->begin64[half] = span->offset64;
+	if (midstream || span->offset64)
+		look->headless |= (uint8_t)(1u << half);
+}
+
 bool look_grow(struct look *look, struct state *state, const struct span *span)
 {
 	unsigned half = span->half & 1;
 	uint32_t length = look->length[half];
 
-	if (span_is_gap(span) || span->offset64 > length) {
+	if (span_is_gap(span) || span->offset64 > look->begin64[half] + length) {
 		// Beyond a full prefix this is the rest of the flow, else a hole.
 		look->ended[half] = true;
 		return false;
 	}
 	const struct text bytes = span_text(span);
-	uint32_t known = length - (uint32_t)span->offset64;
+	uint32_t known = (uint32_t)(look->begin64[half] + length - span->offset64);
 	uint32_t room = CLASSIFY_PREFIX_BYTES - length;
 
 	if (look->ended[half] || known >= bytes.length || !room)

@@ -54,7 +54,12 @@ struct look {
 	uint8_t n_pending;
 	uint8_t host[2];      // enum host_look, of datagrams by half; of a stream the first
 	bool ended[2];        // a gap: nothing can be added to this half's prefix
+	uint8_t headless;     // 1 << half whose prefix may lie anywhere in the connection
+	uint16_t leans[2];    // what such a half says that the flow is; APP_NONE
+	uint16_t alone;       // what one side alone says that it is (VERIFY_ALONE); APP_NONE
+	uint8_t alone_half;   // which
 	uint16_t length[2];   // bytes of prefix
+	uint64_t begin64[2];  // where in its half the prefix begins: behind a gap, if not at 0
 	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand
 	const struct edition
 		*edition; // that it is classified with, or NULL; not touched once it is retired
@@ -130,6 +135,13 @@ struct state *state_take(struct classifier *classifier, enum state_use use, uint
 struct state *state_at(struct classifier *classifier, uint32_t ref, enum state_use use);
 void state_give(struct classifier *classifier, uint32_t *ref);
 
+// Where a half's prefix begins, before its first bytes are taken. `midstream`: nobody knows what
+// was before.
+void look_begin(struct look *look, const struct span *span, bool midstream);
+static inline bool look_lacks_begin(const struct look *look, unsigned half)
+{
+	return look->headless >> half & 1;
+}
 // Appends what continues a half's prefix: into the state, or, without one, as it lies in the
 // packet. False: nothing new can be seen.
 bool look_grow(struct look *look, struct state *state, const struct span *span);

@@ -198,6 +198,13 @@ static void look_at_certificate(struct job *job, unsigned half)
 		named(job, half, (struct text){name.bytes, name.length});
 }
 
+// The client asks for nobody, or its hello was not seen: what else it says does not change that.
+static void look_at_server(struct job *job, unsigned half)
+{
+	if (half == HALF_S2C)
+		look_at_certificate(job, half);
+}
+
 // The name that the client asks for in clear. Only the half that began is asked; picked up
 // midstream, either may be the client's.
 static void look_at_host(struct job *job)
@@ -208,8 +215,8 @@ static void look_at_host(struct job *job)
 
 	if (!user_apps_have_hosts(job->user) || look->host[0] == HOST_LOOKED_AT)
 		return;
-	if (look->host[0] == HOST_OF_SERVER && half == HALF_S2C) {
-		look_at_certificate(job, half);
+	if (look->host[0] == HOST_OF_SERVER) {
+		look_at_server(job, half);
 		return;
 	}
 	if (half != HALF_C2S && !job->midstream) {

@@ -7,14 +7,14 @@
 // answers with the token at 6, the time at 20. 9 (20 octets: time at 4, token) asks whether the way
 // is there, 11 (34: that time, its own) says so. 25 and 27 (34 octets) ask with the token at 4, 26
 // (20) answers with it at 4. A time fixes 25 bits: one datagram with it fixes 41 and its length.
-// Of 25 and 27 alone, and of 3 (12 octets: an id and a token), the ports that Viber names are part
+// Of 25 to 28 alone, and of 3 (12 octets: an id and a token), the ports that Viber names are part
 // of the proof (support.viber.com, "Viber connection issues": 5242, 4244, 5243, 7985, 9785), for a
 // hint; else the answer: same id, right type, same token: 128 bits.
 //
 // TCP (messages; 4244, 5242, 443, 80): the length of the frame (little endian, these two octets
 // included), a token of 32 bits, 0xfcff, a small version, 0x80: 36 bits with the length. The
-// server's frame: length, two octets, version and 0x80, the token: 44 bits. What follows is sealed
-// behind a length, a number that rises by one in each half, and two octets of zero; some
+// server's frame: length, two octets, version and 0x80, the token: 44 bits; heard alone, with the
+// port: 40. What follows is sealed behind a length, a number that rises by one in each half, and two octets of zero; some
 // connections put each frame into a record that looks like TLS's data. Two such frames in a row fix
 // 48 bits, where the beginning was not seen: proof on a port that Viber names, else a hint.
 #include <netinet/in.h>
@@ -72,8 +72,10 @@ static bool is_udp_port(uint16_t port)
 
 static bool is_hint(const struct probe *probe, uint32_t type)
 {
-	bool length =
-		type == 3 ? probe->length == 12 : (type == 25 || type == 27) && probe->length == 34;
+	bool length = type == 3 ? probe->length == 12
+		      : type == 26 || type == 28
+			      ? probe->length == 20
+			      : (type == 25 || type == 27) && probe->length == 34;
 
 	return length && (is_udp_port(probe->dport) || is_udp_port(probe->sport));
 }
@@ -106,7 +108,14 @@ static enum verify verify_udp(const struct probe *probe)
 			memo[1] == octets_be32(token) && memo[2] == octets_be32(token + 4))
 			return VERIFY_YES;
 	}
+	if (!memo[0] && is_hint(probe, type)) // the answer to what was not seen
+		return VERIFY_PARTIAL;
 	return memo[0] ? VERIFY_MORE : VERIFY_NO;
+}
+
+static bool is_tcp_port(uint16_t port)
+{
+	return port == 4244 || port == 5242;
 }
 
 static bool is_version(const uint8_t *at)
@@ -133,11 +142,6 @@ static int frame_at(struct text rest, uint32_t *length)
 		return -1;
 	*length = frame + (record ? RECORD_HEAD : 0);
 	return octets_le16(rest.at + 2);
-}
-
-static bool is_tcp_port(uint16_t port)
-{
-	return port == 4244 || port == 5242;
 }
 
 // Of the first frame all has to be here, or the next one cannot be found.
@@ -174,12 +178,19 @@ static enum verify verify_login(const struct probe *probe)
 		return VERIFY_NO;
 	if (asks_first && probe->length == length)
 		return VERIFY_DPI;
+	if (probe->one_sided && probe->length == length && is_tcp_port(probe->sport))
+		return VERIFY_ALONE;
 	if (probe->peer_length < TCP_HEAD)
 		return probe->length > length && !asks_first ? VERIFY_NO : VERIFY_MORE;
 	if (asks_first)
 		return is_version(peer + 4) && !memcmp(at + 2, peer + 6, 4) ? VERIFY_YES
 									    : VERIFY_MORE;
-	return octets_be16(peer + 6) == 0xfcff && is_version(peer + 8) ? VERIFY_YES : VERIFY_MORE;
+	uint32_t asked = octets_le16(peer);
+
+	return asked >= TCP_MIN && asked <= TCP_MAX && octets_be16(peer + 6) == 0xfcff &&
+			       is_version(peer + 8) && !memcmp(peer + 2, at + 6, 4)
+		       ? VERIFY_YES
+		       : VERIFY_MORE;
 }
 
 static enum verify verify(const struct probe *probe)

@@ -118,6 +118,7 @@ static const char *verifier_word(uint8_t answer)
 	switch (answer) {
 	case VERIFY_NO: return "no";
 	case VERIFY_MORE: return "more";
+	case VERIFY_ALONE: return "alone";
 	case VERIFY_PARTIAL: return "partial";
 	case VERIFY_DPI: return "dpi";
 	case VERIFY_YES: return "yes";

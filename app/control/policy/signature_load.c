@@ -149,6 +149,10 @@ static const struct json_field signature_fields[] = {
 	{.name = "signatures[].midstream",
 		.kind = JSON_KIND_FLAG,
 		.offset = offsetof(struct signature, midstream)},
+	{.name = "signatures[].bits",
+		.kind = JSON_KIND_U8,
+		.offset = offsetof(struct signature, bits),
+		.max = UINT8_MAX},
 	{.name = "signatures[].why", .kind = JSON_KIND_READ, .read = read_why, .required = true},
 	JSON_FIELD_END,
 };

@@ -64,7 +64,7 @@ static bool is_same(const struct signature *a, const struct signature *b)
 {
 	return !strcmp(a->id, b->id) && a->app == b->app && a->l4 == b->l4 &&
 	       a->halves == b->halves && a->confidence == b->confidence && a->verify == b->verify &&
-	       a->midstream == b->midstream && a->rank == b->rank &&
+	       a->midstream == b->midstream && a->bits == b->bits && a->rank == b->rank &&
 	       a->min_length == b->min_length && !strcmp(a->pattern, b->pattern) &&
 	       a->caseless == b->caseless && a->dotall == b->dotall;
 }

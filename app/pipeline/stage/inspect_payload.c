@@ -3,6 +3,7 @@
 #include "pipeline/stage/inspect_payload.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
@@ -79,6 +80,38 @@ static void decode(struct inspection *in, const struct span *span)
 	feed_decoder(in, span);
 }
 
+#define UDP_HEADER_BYTES  8
+#define UDP_LENGTH_BEFORE 4 // the payload
+#define ALONE_PACKETS     3 // of a half that nobody answers
+#define ALONE_NS          3000000000ull
+
+// One end alone is heard, though the other has spoken, or should have. A segment behind a SYN
+// acknowledges the other's SYN, which was not seen.
+static bool is_one_sided(const struct inspection *in, unsigned half)
+{
+	const struct flow *flow = in->flow;
+
+	if (likely(flow->pkts[!half]))
+		return false;
+	if (flow->l4_proto == IPPROTO_TCP && !(flow->flags & FLOW_MIDSTREAM))
+		return flow->tcp_flags[half] & TH_ACK;
+	return flow->pkts[half] >= ALONE_PACKETS || in->lcore->now_ns - flow->start_ns >= ALONE_NS;
+}
+
+// What its header says: a capture may hold less. The header lies before the payload.
+static uint16_t datagram_bytes(const struct inspection *in)
+{
+	const struct pkt *pkt = in->ctx->pkt;
+
+	if (pkt->l4_proto != IPPROTO_UDP || in->ctx->m->data_len < pkt->payload_off)
+		return pkt->payload_len;
+	const uint8_t *length = rte_pktmbuf_mtod_offset(
+		in->ctx->m, const uint8_t *, pkt->payload_off - UDP_LENGTH_BEFORE);
+	uint16_t bytes = (uint16_t)(length[0] << 8 | length[1]);
+
+	return bytes > UDP_HEADER_BYTES ? (uint16_t)(bytes - UDP_HEADER_BYTES) : pkt->payload_len;
+}
+
 static struct classify_flow about_flow(const struct inspection *in, const struct span *span)
 {
 	const struct flow *flow = in->flow;
@@ -91,6 +124,9 @@ static struct classify_flow about_flow(const struct inspection *in, const struct
 		.n_small_pkts = tcp ? flow->taken_small : 0,
 		// by half: a stray segment of one must not spoil the beginning of the other
 		.midstream = span->flags & SPAN_MIDSTREAM,
+		.either_began = tcp && flow->flags & FLOW_MIDSTREAM,
+		.one_sided = is_one_sided(in, span->half & 1),
+		.datagram_bytes = tcp ? 0 : datagram_bytes(in),
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 		.named = in->cold->named,
 		.serves = in->cold->serves,

@@ -59,8 +59,9 @@ def signatures(folder):
             flags = item.get("flags", "")
             bits = item.get("verify", False) | item.get("midstream", False) << 1 | ("i" in flags) << 2
             bits |= ("s" in flags) << 3
-            out += b"S" + struct.pack("<BBBBH", L4[item["l4"]], HALVES[item.get("direction", "any")],
-                                      CONFIDENCE[item.get("confidence", "dpi")], bits, item.get("min_length", 0))
+            out += b"S" + struct.pack("<BBBBBH", L4[item["l4"]], HALVES[item.get("direction", "any")],
+                                      CONFIDENCE[item.get("confidence", "dpi")], bits, item.get("bits", 0),
+                                      item.get("min_length", 0))
             for key in ("id", "app", "pattern"):
                 word = item[key].encode()
                 out += struct.pack("<H", len(word)) + word

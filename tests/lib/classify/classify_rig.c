@@ -54,6 +54,7 @@ static void take_signature(struct rig *rig, const json_t *item)
 		confidence && !strcmp(confidence, "partial") ? CONFIDENCE_PARTIAL : CONFIDENCE_DPI;
 	s->verify = json_is_true(json_object_get(item, "verify"));
 	s->midstream = json_is_true(json_object_get(item, "midstream"));
+	s->bits = (uint8_t)json_integer_value(json_object_get(item, "bits"));
 	s->min_length = (uint16_t)json_integer_value(json_object_get(item, "min_length"));
 	s->caseless = flags && strchr(flags, 'i');
 	s->dotall = flags && strchr(flags, 's');
@@ -219,6 +220,9 @@ void rig_feed_span(struct rig_flow *flow, struct span span)
 		.l4_proto = flow->l4,
 		.n_data_pkts = flow->n_data_pkts,
 		.midstream = flow->midstream,
+		.either_began = flow->midstream,
+		.one_sided = flow->one_sided,
+		.datagram_bytes = flow->datagram_bytes,
 		.c2s_from_inside = true,
 		.named = flow->named,
 	};

@@ -29,8 +29,10 @@ struct rig_flow {
 	uint8_t l4;
 	uint8_t n_data_pkts;
 	bool midstream;
-	bool named;   // it has given a name
-	bool refused; // the last datagram would hide one
+	bool one_sided;          // who sends is heard alone
+	uint16_t datagram_bytes; // as headers say; 0: what is fed
+	bool named;              // it has given a name
+	bool refused;            // the last datagram would hide one
 };
 
 // Signatures of config/signatures/; aborts with a message if anything is wrong.

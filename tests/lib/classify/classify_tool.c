@@ -3,6 +3,7 @@
 //
 // Input, little endian, one record after the other; the first byte is its type:
 //   'S' signature: u8 l4, halves, confidence, bits (1 verify, 2 midstream, 4 caseless, 8 dotall),
+//   fixed bits,
 //       u16 min_length, then id, application and pattern, each u16 length and bytes
 //   'H' a host of an application: application and suffix, each u16 length and bytes; 'h' a shared
 //       one
@@ -89,6 +90,7 @@ static void read_signature(void)
 	s->midstream = bits & 2;
 	s->caseless = bits & 4;
 	s->dotall = bits & 8;
+	s->bits = (uint8_t)number(1);
 	s->min_length = (uint16_t)number(2);
 	text(s->id, sizeof(s->id));
 	text(app, sizeof(app));
@@ -191,6 +193,7 @@ static void payload(struct classifier *classifier, const struct edition *edition
 		.l4_proto = flow->l4,
 		.n_data_pkts = flow->n,
 		.midstream = flow->bits & 1,
+		.either_began = flow->bits & 1,
 		.c2s_from_inside = flow->bits & 2,
 	};
 

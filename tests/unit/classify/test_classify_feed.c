@@ -322,13 +322,12 @@ static void test_gap(void **state)
 	// the other half is not touched by it
 	rig_feed(&flow, 0, LITERAL("abc"));
 	assert_string_equal(rig_app(&flow), "fasttrack");
-	// at the very beginning: that half is lost
+	// at the very beginning: what follows may lie anywhere, where this one is not looked for
 	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
 	rig_feed_span(&flow, (struct span){.extent = 7, .flags = SPAN_GAP});
 	rig_feed_span(&flow,
 		(struct span){.offset64 = 7, .unchecked = (const uint8_t *)"abc", .extent = 3});
 	assert_string_equal(rig_app(&flow), "");
-	assert_int_equal(classifier_states_free(rig->classifier), 1);
 	rig_end(&flow);
 	rig_free(rig);
 }
