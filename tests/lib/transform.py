@@ -37,6 +37,8 @@ def read(path):
             subprocess.run(["editcap", "-F", "nsecpcap", path, classic.name], check=False, stderr=subprocess.DEVNULL)
             with open(classic.name, "rb") as file:
                 raw = file.read()
+    if len(raw) < 24:
+        return ETHERNET, []
     unit, at, out = (1 if raw[:1] == b"\x4d" else 1000), 24, []
     while at + 16 <= len(raw):
         s, fraction, caplen, length = struct.unpack_from("<IIII", raw, at)
@@ -91,7 +93,9 @@ class Packet:
         self.version, self.proto = 4, octets[at + 9]
         self.hosts = (octets[at + 12:at + 16], octets[at + 16:at + 20])
         self.l4_at, self.end = at + (octets[at] & 15) * 4, at + total
-        if not self.fragment & 0x1FFF:
+        if self.l4_at < at + 20 or self.end < self.l4_at:  # malformed
+            self.version = 0
+        elif not self.fragment & 0x1FFF:
             self.transport()
 
     def ipv6(self):
@@ -110,7 +114,9 @@ class Packet:
         self.payload_at = at + 8
         if self.proto == TCP:
             self.seq, self.ack, offset, self.flags = struct.unpack_from(">IIBB", octets, at + 4)
-            self.payload_at = at + (offset >> 4) * 4
+            self.payload_at = at + max(20, (offset >> 4) * 4)
+            if offset >> 4 < 5:  # malformed: of no flow
+                self.l4 = None
         self.n_payload = max(0, self.end - self.payload_at)
 
     def ends(self):
@@ -349,8 +355,8 @@ def tagged(*tags):
 
 
 def tunnelled(taken, chance):
-    """IP in GRE (RFC 2784) in IPv4."""
-    return [in_gre(packet) if packet.version else packet for packet in taken]
+    """IP in GRE (RFC 2784) in IPv4; what would be too long stays as it is."""
+    return [in_gre(packet) if packet.version and packet.end - packet.at + 24 < 1 << 16 else packet for packet in taken]
 
 
 def in_gre(packet):

@@ -30,8 +30,8 @@ from rig import golden, replays  # noqa: E402 pylint: disable=wrong-import-posit
 POLICY = {"schema_version": 1, "mode": "monitor", "default": "pass",
           "rules": [{"id": "score", "match": {"category": ["p2p", "im"]}, "action": "drop"}]}
 KINDS = ("target", "carrier")
-Claim = collections.namedtuple("Claim", "app confidence")
-NOTHING = Claim("", "none")
+Claim = collections.namedtuple("Claim", "app confidence signature")
+NOTHING = Claim("", "none", "")
 UNSURE = ("none", "port", "ip")  # shown to operators, not claimed
 PROOF = ("dpi", "verified")
 
@@ -84,7 +84,7 @@ def claims(fold, events):
             continue
         app = event.get("app", {})
         confidence = app.get("confidence", "none")
-        claim = NOTHING if confidence in UNSURE else Claim(fold(app.get("name", "")), confidence)
+        claim = NOTHING if confidence in UNSURE else Claim(fold(app.get("name", "")), confidence, app.get("signature", ""))
         key = key_of(event["proto"].lower(), event["src_ip"], event["src_port"], event["dest_ip"], event["dest_port"])
         if key not in out or (claim.app and not out[key].app):
             out[key] = claim
@@ -122,7 +122,7 @@ class Score:
 
     def take(self, labels, key, was, now, concerned):
         differs = now.app and now.app != was.app and not self.is_less(labels, key, was, now) and not self.agrees(labels, key, now)
-        false = labels.false(key, now.app)
+        false = labels.false(key, now.app) and not self.is_less(labels, key, was, now)
         self.was_false += labels.false(key, was.app)
         self.false += false
         self.other += bool(differs)
@@ -141,7 +141,8 @@ class Score:
     def is_less(labels, key, was, now):
         """The carrier alone is known, of what was known with what it carries."""
         row = labels.flows.get(key)
-        return bool(was.app) and bool(row) and now.app == labels.score.fold(row["base"])
+        by_port = was.signature.endswith("-tls")  # TLS to a port that one protocol has
+        return bool(was.app) and ((bool(row) and now.app == labels.score.fold(row["base"])) or (by_port and now.app == "tls"))
 
     @staticmethod
     def agrees(labels, key, now):
@@ -223,7 +224,7 @@ def table(scores, n_errors):
             print(f"{name}: {what}: {now.app or '-'} ({now.confidence}) {capture} {key[0]} {end_text(key[1])} {end_text(key[2])}")
 
 
-def arguments():
+def arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dir", default=os.path.join(golden.CORPORA, "dev"))
     parser.add_argument("--only", default="", help="captures whose name holds this")
@@ -233,7 +234,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--errors", type=int, default=0, metavar="N", help="show N flows of each transform")
     parser.add_argument("--jobs", type=int, default=2 * os.cpu_count(), metavar="N")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     args.transform = args.transform or [*transform.TRANSFORMS][1:]
     return args
 
