@@ -198,11 +198,12 @@ static void look_at_certificate(struct job *job, unsigned half)
 		named(job, half, (struct text){name.bytes, name.length});
 }
 
-// The client asks for nobody, or its hello was not seen: what else it says does not change that.
-static void look_at_server(struct job *job, unsigned half)
+// The client asks for nobody: the server is read. What the client says behind a hello that was not
+// seen changes nothing; one that is heard late does.
+static bool is_of_server(const struct look *look, unsigned half)
 {
-	if (half == HALF_S2C)
-		look_at_certificate(job, half);
+	return look->host[0] == HOST_OF_SERVER &&
+	       (half == HALF_S2C || look_lacks_begin(look, half));
 }
 
 // The name that the client asks for in clear. Only the half that began is asked; picked up
@@ -215,8 +216,9 @@ static void look_at_host(struct job *job)
 
 	if (!user_apps_have_hosts(job->user) || look->host[0] == HOST_LOOKED_AT)
 		return;
-	if (look->host[0] == HOST_OF_SERVER) {
-		look_at_server(job, half);
+	if (is_of_server(look, half)) {
+		if (half == HALF_S2C)
+			look_at_certificate(job, half);
 		return;
 	}
 	if (half != HALF_C2S && !job->midstream) {

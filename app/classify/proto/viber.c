@@ -14,9 +14,10 @@
 // TCP (messages; 4244, 5242, 443, 80): the length of the frame (little endian, these two octets
 // included), a token of 32 bits, 0xfcff, a small version, 0x80: 36 bits with the length. The
 // server's frame: length, two octets, version and 0x80, the token: 44 bits; heard alone, with the
-// port: 40. What follows is sealed behind a length, a number that rises by one in each half, and two octets of zero; some
-// connections put each frame into a record that looks like TLS's data. Two such frames in a row fix
-// 48 bits, where the beginning was not seen: proof on a port that Viber names, else a hint.
+// port: 40. What follows is sealed behind a length, a number that rises by one in each half, and
+// two octets of zero; some connections put each frame into a record that looks like TLS's data. Two
+// such frames in a row fix 48 bits, where the beginning was not seen: proof on a port that Viber
+// names, else a hint.
 #include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/text.h"

@@ -152,6 +152,28 @@ static void test_first_segment_missing(void **state)
 	rig_free(own);
 }
 
+// The client's hello is missing: what it says behind it does not end the wait for the server's
+// name.
+static void test_hello_missing(void **state)
+{
+	static const uint8_t answer[] = {0x16, 3, 3, 0, 92, 2, 0, 0, 38, 3, 3, [47] = 11, 0, 0, 46,
+		0, 0, 43, 0, 0, 40, 0x30, 38, 0x30, 36, 2, 1, 1, 0x30, 0, 0x30, 0, 0x30, 0, 0x30,
+		25, 0x31, 23, 0x30, 21, 6, 3, 0x55, 4, 3, 12, 14, '*', '.', 'w', 'x', 'y', 'z', '.',
+		'z', 'o', 'o', 'm', '.', 'u', 's'};
+
+	(void)state;
+	for (size_t cut = 48; cut < sizeof(answer); cut++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
+
+		gap(&flow, HALF_C2S, 300);
+		rig_feed(&flow, HALF_S2C, answer, cut);
+		rig_feed(&flow, HALF_C2S, LITERAL("\x16\3\3\0\4abcd"));
+		rig_feed(&flow, HALF_S2C, answer + cut, sizeof(answer) - cut);
+		app_is(&flow, "zoom", CONFIDENCE_DPI);
+		rig_end(&flow);
+	}
+}
+
 // Signatures of the tree that are asked so: one each of text, a greeting, and of both halves.
 static void test_joined(void **state)
 {
@@ -522,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_first_segment_missing),
+		cmocka_unit_test(test_hello_missing),
 		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_threema_alone),
 		cmocka_unit_test(test_threema_joined),
