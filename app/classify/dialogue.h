@@ -65,4 +65,35 @@ static inline struct text dialogue_verb(struct text client, struct text *rest)
 	return text_take_word(rest);
 }
 
+// What a client that is heard alone has said in whole lines: how many begin with a verb of either
+// list, and how many of these with one of `own`, which no other protocol has. Nothing, if one of
+// them begins with none, or has bytes that are no text.
+struct dialogue_lines {
+	unsigned known, own;
+};
+
+static inline struct dialogue_lines dialogue_lines(
+	struct text client, const char *const shared[], const char *const own[])
+{
+	struct dialogue_lines lines = {0, 0};
+	struct text line;
+
+	while (text_take_line(&client, &line)) {
+		struct text rest = line, verb = text_take_word(&rest);
+		bool is_own = text_is_among(verb, own);
+
+		if (!text_is_printable(line) || !(is_own || text_is_among(verb, shared)))
+			return (struct dialogue_lines){0, 0};
+		lines.known++;
+		lines.own += is_own;
+	}
+	return lines;
+}
+
+// Two lines, one of which no other protocol has: 64 bits.
+static inline enum verify dialogue_alone(struct dialogue_lines lines)
+{
+	return lines.known >= 2 && lines.own ? VERIFY_ALONE : VERIFY_MORE;
+}
+
 #endif

@@ -73,6 +73,8 @@ static enum verify verify(const struct probe *probe)
 			       : verify_greeting(dialogue_greeting(dialogue.server));
 	if (!is_verb(verb, rest) || !text_is_printable(rest))
 		return VERIFY_NO;
+	if (!dialogue.server.length && probe->one_sided)
+		return dialogue_alone(dialogue_lines(dialogue.client, shared_verbs, own_verbs));
 	if (dialogue.server.length < 4)
 		return text_is_among(verb, own_verbs) && probe->n_data_pkts > 1 ? VERIFY_PARTIAL
 										: VERIFY_MORE;

@@ -76,6 +76,24 @@ static enum verify verify_dialogue(struct dialogue dialogue)
 	return contains_any(line, greetings) ? VERIFY_DPI : VERIFY_MORE;
 }
 
+// A client that is heard alone: two commands, with tags that are not the same (RFC 3501 2.2.1).
+static bool are_commands(struct text client)
+{
+	struct text line, before = {client.at, 0};
+	unsigned n = 0;
+
+	while (text_take_line(&client, &line)) {
+		struct text tag = text_take(&line, ' ');
+		bool same = tag.length == before.length && !memcmp(tag.at, before.at, tag.length);
+
+		if (!is_tag(tag) || same || !text_is_among(text_take_word(&line), verbs))
+			return false;
+		before = tag;
+		n++;
+	}
+	return n >= 2;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct dialogue dialogue = dialogue_of(probe, is_untagged);
@@ -83,6 +101,8 @@ static enum verify verify(const struct probe *probe)
 
 	if (tls_wraps(probe))
 		return tls_wrapped(probe, PORT_IMAPS);
+	if (!dialogue.server.length && probe->one_sided && are_commands(dialogue.client))
+		return VERIFY_ALONE;
 	answer = verify_dialogue(dialogue);
 	// A tagged answer tells the server from the client only by the client's command.
 	if (answer == VERIFY_NO && probe->midstream)

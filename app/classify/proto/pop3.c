@@ -6,6 +6,8 @@
 
 static const char *const verbs[] = {"APOP", "AUTH", "CAPA", "DELE", "LIST", "NOOP", "PASS", "QUIT",
 	"RETR", "RSET", "STAT", "STLS", "TOP", "UIDL", "USER", "UTF8", "XTND", NULL};
+// Of these neither FTP nor any other has one.
+static const char *const own_verbs[] = {"APOP", "CAPA", "STLS", "TOP", "UIDL", "XTND", NULL};
 static const char *const greetings[] = {"POP", "mail", "Dovecot", "Courier", "Cyrus", NULL};
 
 // RFC 8314 7.2: port 995 is POP3 inside TLS from the first byte.
@@ -40,6 +42,8 @@ static enum verify verify(const struct probe *probe)
 	if (verb.length) {
 		if (!text_is_among(verb, verbs) || !text_is_printable(rest))
 			return VERIFY_NO;
+		if (!dialogue.server.length && probe->one_sided)
+			return dialogue_alone(dialogue_lines(dialogue.client, verbs, own_verbs));
 		return is_reply(dialogue.server) ? VERIFY_YES : VERIFY_MORE;
 	}
 	// Somebody who talks first, but not in lines: a key-value store's "+OK" is an answer.

@@ -8,13 +8,19 @@
 #define SOCKS4_BYTES  8
 #define REQUEST_KNOWN 5 // octets of a request that say to what kind of address
 
+// 0.0.0.x: the host follows by name.
+static bool is_socks4a(struct text client)
+{
+	return octets_be32(client.at + 4) <= 0xff && client.at[7];
+}
+
 // The half ends with its last NUL: user id, and for 4a (0.0.0.x) the host's name.
 static bool is_socks4_request(struct text client)
 {
 	if (client.length <= SOCKS4_BYTES || (client.at[1] != 1 && client.at[1] != 2) ||
 		!octets_be16(client.at + 2))
 		return false;
-	bool named = octets_be32(client.at + 4) <= 0xff && client.at[7];
+	bool named = is_socks4a(client);
 	struct text rest = text_from(client, SOCKS4_BYTES), user, host;
 
 	if (!text_contains_byte(rest, 0))
@@ -28,12 +34,14 @@ static bool is_socks4_request(struct text client)
 	return !rest.length && host.length && text_is_printable(host);
 }
 
-static enum verify verify_socks4(struct text client, struct text server)
+static enum verify verify_socks4(const struct probe *probe, struct text client, struct text server)
 {
 	if (client.length <= SOCKS4_BYTES)
 		return VERIFY_MORE;
-	if (!server.length)
-		return is_socks4_request(client) ? VERIFY_MORE : VERIFY_NO;
+	if (!server.length && !is_socks4_request(client))
+		return VERIFY_NO;
+	if (!server.length) // version, command, address of no host, both ends: 55 bits
+		return probe->one_sided && is_socks4a(client) ? VERIFY_ALONE : VERIFY_MORE;
 	if (server.length < SOCKS4_BYTES)
 		return VERIFY_MORE;
 	// Version 0, 90 granted, 91..93 refused. What the client sent since hides where its
@@ -41,6 +49,22 @@ static enum verify verify_socks4(struct text client, struct text server)
 	if (server.at[0] != 0 || server.at[1] < 90 || server.at[1] > 93)
 		return VERIFY_NO;
 	return is_socks4_request(client) ? VERIFY_YES : VERIFY_PARTIAL;
+}
+
+// RFC 1928 4: 5, command, 0, kind of address, address, port. Behind the methods: 44 bits.
+static bool is_socks5_request(struct text request)
+{
+	if (request.length < REQUEST_KNOWN || request.at[0] != 5 || !request.at[1] ||
+		request.at[1] > 3 || request.at[2])
+		return false;
+	switch (request.at[3]) {
+	case 1: return request.length >= 4 + 4 + 2;
+	case 3:
+		return request.at[4] && request.length >= 4u + 1 + request.at[4] + 2 &&
+		       text_is_printable((struct text){request.at + 5, request.at[4]});
+	case 4: return request.length >= 4 + 16 + 2;
+	default: return false;
+	}
 }
 
 // RFC 1928 3: 5, n, n methods; the answer: 5, one of them or 0xff.
@@ -55,8 +79,10 @@ static enum verify verify_socks5(const struct probe *probe, struct text client, 
 
 	if (!n || client.length < 2 + n)
 		return n ? VERIFY_MORE : VERIFY_NO;
+	if (!server.length && probe->one_sided && is_socks5_request(text_from(client, 2 + n)))
+		return VERIFY_ALONE;
 	if (!server.length)
-		return client.length == 2 + n ? VERIFY_MORE : VERIFY_NO;
+		return client.length == 2 + n || probe->one_sided ? VERIFY_MORE : VERIFY_NO;
 	if (server.at[0] != 5)
 		return VERIFY_NO;
 	if (server.length < 2)
@@ -83,7 +109,7 @@ static enum verify verify(const struct probe *probe)
 	if (!client.length)
 		return VERIFY_MORE;
 	if (client.at[0] == 4)
-		return verify_socks4(client, server);
+		return verify_socks4(probe, client, server);
 	return client.at[0] == 5 ? verify_socks5(probe, client, server) : VERIFY_NO;
 }
 
