@@ -119,6 +119,12 @@ struct app_proto {
 	// What it opens goes on in the same flow (STUN, then DTLS or media): the flow is looked at
 	// until its budget ends, and anything else that is found counts more.
 	bool opens;
+	// Media of which this is all that can be said (RTP): whatever else is known of the flow
+	// says more, but for what opened it.
+	bool media;
+	// Optional: whether media between these ends are of this application, by networks that its
+	// owner has: a hint, CONFIDENCE_PARTIAL.
+	bool (*media_between)(const struct flow_ends *ends);
 	enum verify (*verify)(const struct probe *probe); // NULL if no signature asks for it
 	// Optional look at every data packet while undecided, even when no signature hit (shapes,
 	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.

@@ -79,7 +79,7 @@ static unsigned weight(uint16_t app, uint16_t signature, uint8_t confidence)
 		return CONFIDENCE_VERIFIED + 1u;
 	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
 
-	if (proto && proto->opens && confidence > CONFIDENCE_PARTIAL)
+	if (proto && (proto->opens || proto->media) && confidence > CONFIDENCE_PARTIAL)
 		return CONFIDENCE_PARTIAL;
 
 	return confidence + (carried ? CONFIDENCE_VERIFIED + 1u : 0u);
@@ -98,40 +98,6 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 	job->signature = signature;
 	job->confidence = confidence;
 	job->halves = job->asked;
-}
-
-static uint16_t app_of_port(const struct classifier *classifier, const struct job *job)
-{
-	const struct classify_flow *flow = job->flow;
-	uint16_t port = flow->ends->port[HALF_S2C];
-	uint16_t known = user_apps_of_port(job->user, flow->l4_proto, port);
-
-	if (known != APP_NONE)
-		return known;
-	return port_app(classifier, flow->l4_proto, port);
-}
-
-static void port_guess(
-	const struct classifier *classifier, struct job *job, struct classify_verdict *verdict)
-{
-	const struct probe nothing = {.signature = NO_SIGNATURE};
-	uint16_t app =
-		verdict->confidence < CONFIDENCE_PORT ? app_of_port(classifier, job) : APP_NONE;
-
-	if (app == APP_NONE)
-		return;
-	verdict->app = app;
-	verdict->signature = NO_SIGNATURE;
-	verdict->confidence = CONFIDENCE_PORT;
-	verdict->n_data_pkts = job->flow->n_data_pkts;
-	struct classify_step *step = job_note(job, CLASSIFY_STEP_PORT, &nothing, 0);
-
-	if (step) {
-		step->app = app;
-		step->answer = CLASSIFY_NO_VERIFIER;
-		step->confidence = CONFIDENCE_PORT;
-		step->looked_at = job->flow->ends->port[HALF_S2C];
-	}
 }
 
 // A carrier is known, and the name that is asked for is on its way.
@@ -268,18 +234,34 @@ bool job_keep(struct classifier *classifier, const struct job *job, const struct
 	return true;
 }
 
+// Of two answers with the same weight. Media say more than what opened the way for them, whichever
+// of them came last.
+static bool is_better(const struct job *job, const struct classify_verdict *verdict)
+{
+	const struct app_proto *before = app_get(verdict->app);
+
+	if (verdict->app == APP_NONE || (job->media && before && before->opens))
+		return true;
+	if (job->app == verdict->app)
+		return job->confidence > verdict->confidence;
+	return more_specific(job, job->app, job->signature, verdict->app, verdict->signature);
+}
+
+static bool has_opened(const struct job *job, const struct classify_verdict *verdict)
+{
+	const struct app_proto *now = app_get(job->app), *before = app_get(verdict->app);
+
+	return now && now->opens && before && before->media;
+}
+
 static void merge(const struct job *job, struct classify_verdict *verdict)
 {
-	if (job->app == APP_NONE)
+	if (job->app == APP_NONE || has_opened(job, verdict))
 		return;
 	unsigned now = weight(job->app, job->signature, job->confidence);
 	unsigned before = weight(verdict->app, verdict->signature, verdict->confidence);
 
-	if (now < before)
-		return;
-	if (now == before && verdict->app != APP_NONE &&
-		(job->app == verdict->app || !more_specific(job, job->app, job->signature,
-						     verdict->app, verdict->signature)))
+	if (now < before || (now == before && !is_better(job, verdict)))
 		return;
 	// The position of an answer that only became surer stays where it could first be given.
 	if (verdict->app != job->app || verdict->confidence < CONFIDENCE_PARTIAL)
@@ -330,6 +312,8 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		return;
 	if (!state)
 		memset(&fresh, 0, sizeof(fresh));
+	const uint16_t kept = job.look->length[HALF_C2S];
+
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
 	// what comes behind a gap that is first is all that is known of the half's beginning
@@ -351,8 +335,10 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	else
 		handshake_meta_datagram_answer(&job);
 	work->awaits_name = name_awaited(job.look);
-	if (grown && job.confidence < CONFIDENCE_DPI)
+	if (grown && job.confidence < CONFIDENCE_DPI) {
 		look_at_shapes(classifier, &job);
+		look_at_unmarked(classifier, &job, kept, verdict);
+	}
 	if (job.renamed || is_revoked(&job, verdict)) {
 		verdict->app = APP_NONE;
 		verdict->confidence = CONFIDENCE_NONE;
@@ -371,7 +357,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	}
 	if (!verdict->final)
 		return;
-	port_guess(classifier, &job, verdict);
+	job_guess_port(classifier, &job, verdict);
 	handshake_meta_finish(classifier, &job, state, ref);
 }
 

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include "classify/app_proto.h"
 #include "classify/handshake/metadata.h"
+#include "classify/media_memo.h"
 #include "classify/user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
@@ -136,8 +137,10 @@ struct classify_flow {
 	bool one_sided;          // who sends the span at hand is heard alone (app_proto.h)
 	uint16_t datagram_bytes; // as its header says; 0: not said
 	bool c2s_from_inside;
-	bool named;     // it has given a name before
-	uint8_t serves; // 1 << half of each that has answered a hello (struct classify_work)
+	bool named;      // it has given a name before
+	uint8_t serves;  // 1 << half of each that has answered a hello (struct classify_work)
+	uint32_t second; // any count of seconds, for limits of so many in one
+	struct media_memo *media; // the flow's own (media.h); NULL: media are not looked for
 };
 
 static inline bool classify_packets_used_up(const struct classify_flow *flow)
@@ -186,16 +189,19 @@ struct classify_step {
 struct classify_work {
 	uint32_t scans;
 	uint32_t hits;
-	uint32_t refused;      // hits that a verifier denied
-	uint32_t errors;       // Hyperscan failed at run time: taken as no hit
-	uint32_t quic_tried;   // Initial packets that were tried to be opened
-	uint32_t quic_opened;  // those that were
-	uint16_t found;        // the best answer of this call alone, or APP_NONE
-	uint8_t found_by;      // 1 << half of each whose payload it rests on
-	uint16_t named_app;    // the application of that name, or APP_NONE
-	uint8_t named;         // the flow gave the name that it asks for
-	uint8_t awaits_name;   // it is about to
-	uint8_t serves;        // 1 << half of who has shown that it is the other one's server
+	uint32_t refused;         // hits that a verifier denied
+	uint32_t errors;          // Hyperscan failed at run time: taken as no hit
+	uint32_t quic_tried;      // Initial packets that were tried to be opened
+	uint32_t quic_opened;     // those that were
+	uint32_t mtproto_tried;   // beginnings of TCP connections tried to be opened (mtproto.h)
+	uint32_t mtproto_opened;  // those that were Telegram's
+	uint32_t mtproto_limited; // that were not tried: as many were in that second as may be
+	uint16_t found;           // the best answer of this call alone, or APP_NONE
+	uint8_t found_by;         // 1 << half of each whose payload it rests on
+	uint16_t named_app;       // the application of that name, or APP_NONE
+	uint8_t named;            // the flow gave the name that it asks for
+	uint8_t awaits_name;      // it is about to
+	uint8_t serves;           // 1 << half of who has shown that it is the other one's server
 	uint8_t hello_refused; // a datagram that hides a name, if it means anything to its receiver
 	// What the ends say of themselves (metadata.h); NULL: nobody wants to know. The caller
 	// keeps the phase between calls; `greeted`: there is something to tell.

@@ -21,6 +21,7 @@ struct job {
 	bool midstream;
 	bool renamed; // what the flow was named before is over: of datagrams, another connection
 	bool shape_waits; // one has seen a part of its proof, and asks for the rest
+	bool media;       // the answer at hand is that of media (media.h)
 	uint8_t asked;    // whose payload the answer at hand rests on, 1 << half
 	// the best answer of this call
 	uint8_t halves; // `asked` of it
@@ -38,6 +39,14 @@ static inline bool job_is_tcp(const struct job *job)
 struct probe job_probe(const struct job *job, unsigned half);
 // Takes this answer if it means more than the best of the call so far.
 void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence);
+// What has no mark that a signature could find: media, and Telegram's obfuscated transport, which
+// is opened once in a connection, with the octets that make its beginning whole; `kept`: of the
+// client's, so many were here before.
+void look_at_unmarked(struct classifier *classifier, struct job *job, uint16_t kept,
+	const struct classify_verdict *verdict);
+// Nothing better is known at the end: by the responder's port.
+void job_guess_port(
+	const struct classifier *classifier, struct job *job, struct classify_verdict *verdict);
 // For who asks why; NULL: no room. `to`: where the match ended, or the bytes to show from the
 // start.
 struct classify_step *job_note(

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include "classify/handshake/mtproto.h"
 #include "classify/states.h"
 #include "pipeline/vocab/pages.h"
 
@@ -21,6 +22,8 @@ static void list_shapes(struct classifier *classifier)
 		if (proto->shape_udp)
 			classifier->shapes[1][classifier->n_shapes[1]++] =
 				(struct shape){proto, app};
+		if (proto->media_between)
+			classifier->callers[classifier->n_callers++] = (struct shape){proto, app};
 	}
 }
 
@@ -67,6 +70,12 @@ uint16_t port_app(const struct classifier *classifier, uint8_t l4_proto, uint16_
 									   : APP_NONE;
 }
 
+static void free_ciphers(struct classifier *classifier)
+{
+	mtproto_opener_free(classifier->mtproto);
+	quic_crypto_free(classifier->crypto);
+}
+
 struct classifier *classifier_new(unsigned n_states, unsigned index, int socket)
 {
 	struct classifier *classifier = calloc(1, sizeof(*classifier));
@@ -74,16 +83,20 @@ struct classifier *classifier_new(unsigned n_states, unsigned index, int socket)
 	if (!classifier)
 		return NULL;
 	classifier->crypto = quic_crypto_new();
-	if (!classifier->crypto) {
+	classifier->mtproto = mtproto_opener_new();
+	if (!classifier->crypto || !classifier->mtproto) {
+		free_ciphers(classifier);
 		free(classifier);
 		return NULL;
 	}
+	classifier->media = app_find("rtp");
+	classifier->telegram = app_find("telegram");
 	list_shapes(classifier);
 	list_ports(classifier);
 	classifier->mapped_bytes = (n_states + 1) * sizeof(struct state);
 	classifier->states = pages_new(classifier->mapped_bytes, socket);
 	if (!classifier->states) {
-		quic_crypto_free(classifier->crypto);
+		free_ciphers(classifier);
 		free(classifier);
 		return NULL;
 	}
@@ -91,7 +104,7 @@ struct classifier *classifier_new(unsigned n_states, unsigned index, int socket)
 	classifier->links = pages_new((n_states + 1) * sizeof(struct state_link), socket);
 	if (!classifier->links) {
 		munmap(classifier->states, classifier->mapped_bytes);
-		quic_crypto_free(classifier->crypto);
+		free_ciphers(classifier);
 		free(classifier);
 		return NULL;
 	}
@@ -109,7 +122,7 @@ void classifier_free(struct classifier *classifier)
 	SHOW(classifier->states, classifier->mapped_bytes); // whoever gets these pages next
 	munmap(classifier->states, classifier->mapped_bytes);
 	munmap(classifier->links, (classifier->n_states + 1) * sizeof(struct state_link));
-	quic_crypto_free(classifier->crypto);
+	free_ciphers(classifier);
 	free(classifier);
 }
 

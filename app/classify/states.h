@@ -124,7 +124,11 @@ struct classifier {
 	// States by the number of their edition, modulo; written by the owner only.
 	_Atomic uint32_t open[EDITIONS_OPEN_MAX];
 	struct quic_crypto *crypto;
-	struct datagram_hello hello; // of the datagram at hand, until it is known to go on
+	struct mtproto_opener *mtproto;
+	uint16_t media, telegram; // applications, by name
+	unsigned n_callers;
+	struct shape callers[APPS_MAX]; // with media_between
+	struct datagram_hello hello;    // of the datagram at hand, until it is known to go on
 };
 
 // The application that is known for this port; APP_NONE.

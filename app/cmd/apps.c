@@ -35,6 +35,10 @@ static struct sources sources_of(uint16_t app, const struct signature *signature
 	sources.has[CONFIDENCE_PORT] = proto->tcp_ports[0] || proto->udp_ports[0];
 	if (proto->shape_tcp || proto->shape_udp)
 		sources.has[CONFIDENCE_PARTIAL] = sources.has[CONFIDENCE_VERIFIED] = true;
+	if (proto->media_between)
+		sources.has[CONFIDENCE_PARTIAL] = true;
+	if (proto->media) // looked for in each datagram flow that is unknown
+		sources.has[CONFIDENCE_PARTIAL] = sources.has[CONFIDENCE_DPI] = true;
 	for (unsigned i = 0; i < n; i++) {
 		if (signatures[i].app != app)
 			continue;

@@ -4,10 +4,14 @@
 // one octet, or 0x7f and three, by four), 0xeeeeeeee (intermediate: 32 bits, little endian) or
 // 0xdddddddd (padded intermediate); "full" begins with its length and sequence number 0. Keys are
 // agreed on in clear (key id 0: req_pq, req_pq_multi); with a key, key id and all else is random.
-// The obfuscated transport is random from its first octet and not known here.
-// Intermediate: 44 bits with the length. Abridged with a key: 8 bits and lengths that fit on both
-// sides, or on the client's and a port of Telegram's: a hint. Calls by libtgvoip: a tag of 128
-// bits, then 12 octets 0xff: by their signature.
+// The obfuscated transport is random from its first octet: it is opened where no signature has
+// found anything (app/classify/handshake/mtproto.h). Intermediate: 44 bits with the length.
+// Abridged with a key: 8 bits and lengths that fit on both sides, or on the client's and a port of
+// Telegram's: a hint. Calls (libtgvoip, VoIPController.cpp; tgcalls, ReflectorPort.cpp): a tag of
+// 128 bits, 12 octets 0xff, then what is asked: four of 0xff, and no more; -2 and a number of 64
+// bits; or the relay's answer, by its constructor. Silence of G.711 in RTP has such octets, too,
+// but more of them.
+#include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/text.h"
 
@@ -17,6 +21,8 @@
 #define MESSAGE_MIN  40 // key id, message key or id, one block
 #define MESSAGE_MAX  (1u << 20)
 #define CLEAR_HEAD   24 // key id, message id, length, constructor
+#define CALL_KIND    28 // of a call's datagram: offset
+#define CALL_BYTES   32
 
 // A message in clear: the first of a key exchange. More if its head is not here yet.
 static enum verify verify_clear(struct text message)
@@ -104,10 +110,23 @@ static enum verify verify_intermediate(struct text rest, bool padded)
 		       : VERIFY_NO;
 }
 
+static enum verify verify_call(struct text call)
+{
+	if (call.length < CALL_BYTES)
+		return VERIFY_NO;
+	switch (octets_be32(call.at + CALL_KIND)) {
+	case 0xffffffff: return call.length == CALL_BYTES ? VERIFY_DPI : VERIFY_NO;
+	case 0xfeffffff: return call.length == CALL_BYTES + 8 ? VERIFY_DPI : VERIFY_NO;
+	default: return VERIFY_DPI; // the pattern knows the answers
+	}
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct text half = probe_text(probe);
 
+	if (probe->l4_proto == IPPROTO_UDP)
+		return verify_call(half);
 	if (!half.length)
 		return VERIFY_NO;
 	switch (half.at[0]) {

@@ -18,6 +18,7 @@
 #define SLUICE_FLOW_H
 
 #include "classify/app_proto.h"
+#include "classify/media_memo.h"
 #include "classify/names/follow.h"
 #include "pipeline/wire/parse.h"
 #include "pipeline/policy/policy.h"
@@ -287,6 +288,7 @@ struct flow_cold {
 	bool alerted;         // a monitor rule would have blocked it, under any policy so far
 	uint8_t dscp;         // of its first packet
 	struct app_overheard overheard; // TCP (inspect_content.h)
+	struct media_memo media;        // UDP: what was seen of media so far
 	// What is read for each packet under inspection lies in one cache line, the last.
 	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
 	struct flow_again again;

@@ -162,6 +162,7 @@ void again_look(struct inspection *in, const struct span *span)
 		.l4_proto = IPPROTO_UDP,
 		.n_data_pkts = ++again->n_pkts,
 		.c2s_from_inside = in->flow->flags & FLOW_C2S_INSIDE,
+		.media = &in->cold->media,
 	};
 	struct classify_work work;
 

@@ -130,6 +130,8 @@ static struct classify_flow about_flow(const struct inspection *in, const struct
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 		.named = in->cold->named,
 		.serves = in->cold->serves,
+		.second = (uint32_t)(in->lcore->now_ns >> 30),
+		.media = tcp ? NULL : &in->cold->media,
 	};
 }
 
@@ -152,12 +154,15 @@ static void take_handshake_meta(struct inspection *in, const struct classify_wor
 }
 
 // A datagram that hides the name which the policy asks for does not pass.
-static void count_hellos(struct inspection *in, const struct classify_work *work)
+static void count_opened(struct inspection *in, const struct classify_work *work)
 {
 	struct lcore *lcore = in->lcore;
 
 	lcore->stats.classify_quic_tried += work->quic_tried;
 	lcore->stats.classify_quic_opened += work->quic_opened;
+	lcore->stats.classify_mtproto_tried += work->mtproto_tried;
+	lcore->stats.classify_mtproto_opened += work->mtproto_opened;
+	lcore->stats.classify_mtproto_limited += work->mtproto_limited;
 	in->cold->serves |= work->serves;
 	if (!work->hello_refused)
 		return;
@@ -185,7 +190,7 @@ static void hear(struct inspection *in, const struct span *span)
 	begin_work(in, &work, &meta);
 	classify_listen(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
 		span, &flow->classify_state, &verdict, &work);
-	count_hellos(in, &work);
+	count_opened(in, &work);
 	if (work.n_steps)
 		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
 	in->cold->named |= work.named;
@@ -360,7 +365,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;
 	lcore->stats.classify_refused += work.refused;
-	count_hellos(in, &work);
+	count_opened(in, &work);
 	if (work.n_steps)
 		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
 	// Never unlooked at where the policy asks for the application: TCP will send it again, and

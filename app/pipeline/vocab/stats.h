@@ -122,6 +122,9 @@
 	X(classify_refused, "signature hits that a verifier refused")                     \
 	X(classify_quic_tried, "Initial packets of QUIC tried to be opened")              \
 	X(classify_quic_opened, "Initial packets of QUIC opened")                         \
+	X(classify_mtproto_tried, "connections tried as Telegram's transport")            \
+	X(classify_mtproto_opened, "connections of Telegram's transport")                 \
+	X(classify_mtproto_limited, "connections not tried: too many in a second")        \
 	X(classify_hello_refused, "Datagrams that would hide the name a client asks for") \
 	X(classify_done, "flows classified by payload")                                   \
 	X(classify_cache, "flows classified by an expectation")                           \

@@ -225,6 +225,7 @@ void rig_feed_span(struct rig_flow *flow, struct span span)
 		.datagram_bytes = flow->datagram_bytes,
 		.c2s_from_inside = true,
 		.named = flow->named,
+		.media = flow->l4 == IPPROTO_UDP ? &flow->media : NULL,
 	};
 
 	rig->work.named = rig->work.hello_refused = false;

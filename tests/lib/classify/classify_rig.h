@@ -33,6 +33,7 @@ struct rig_flow {
 	uint16_t datagram_bytes; // as headers say; 0: what is fed
 	bool named;              // it has given a name
 	bool refused;            // the last datagram would hide one
+	struct media_memo media;
 };
 
 // Signatures of config/signatures/; aborts with a message if anything is wrong.

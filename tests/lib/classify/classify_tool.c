@@ -24,6 +24,7 @@
 struct tool_flow {
 	struct flow_ends ends;
 	struct classify_verdict verdict;
+	struct media_memo media;
 	uint32_t state;
 	uint32_t decoder_state;
 	uint8_t l4;
@@ -195,6 +196,7 @@ static void payload(struct classifier *classifier, const struct edition *edition
 		.midstream = flow->bits & 1,
 		.either_began = flow->bits & 1,
 		.c2s_from_inside = flow->bits & 2,
+		.media = flow->l4 == IPPROTO_UDP ? &flow->media : NULL,
 	};
 
 	bool decode = flow->verdict.final;

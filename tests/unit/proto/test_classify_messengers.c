@@ -385,11 +385,32 @@ static void test_viber_frames(void **state)
 	}
 }
 
+// RTP with the silence of G.711: after any four samples, too, and as short as it may be.
+static void test_silence(void)
+{
+	uint8_t rtp[12 + 160];
+
+	for (unsigned first = 0; first <= 16; first += 4)
+		for (size_t length = 32; length <= sizeof(rtp); length += 4) {
+			struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40002);
+
+			memset(rtp, 0xff, sizeof(rtp));
+			memcpy(rtp, "\x80\x00\x12\x34\0\0\1\0\x5a\1\2\3", 12);
+			memset(rtp + 12, 0x7e, first);
+			if (length == 32 && first <= 4)
+				continue; // 20 samples in a packet: the relay's question in all of
+					  // it
+			rig_feed(&flow, HALF_C2S, rtp, length);
+			rig_end(&flow);
+			assert_string_not_equal(rig_app(&flow), "telegram");
+		}
+}
+
 static void test_telegram(void **state)
 {
-	static const struct packet call[] = {SAYS(C2S,
-		"0123456789abcdef\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff",
-		40)};
+#define TAG  "0123456789abcdef"
+#define SETS "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+	static const struct packet call[] = {SAYS(C2S, TAG SETS "\xfe\xff\xff\xff", 40)};
 	// abridged: 40 octets, in clear, req_pq_multi
 #define CLEAR                                \
 	"\xef\x0a\0\0\0\0\0\0\0\0"           \
@@ -404,8 +425,18 @@ static void test_telegram(void **state)
 	const struct talk *talk = TALK(UDP, 533, call, "telegram");
 
 	(void)state;
-	talk_means(talk, 28);
-	talk_hangs_on(talk, 0, OFFSETS(16, 20, 27));
+	talk_means(talk, 40);
+	talk_hangs_on(talk, 0, OFFSETS(16, 20, 27, 28, 31));
+	static const struct packet relays[] = {SAYS(C2S, TAG SETS "\xff\xff\xff\xff", 32)};
+	static const struct packet told[] = {SAYS(S2C, TAG SETS "\xc7\x72\x15\xc0", 64)};
+
+	talk = TALK(UDP, 533, relays, "telegram");
+	talk_means(talk, 32);
+	talk_hangs_on(talk, 0, OFFSETS(16, 27, 28, 31));
+	talk = TALK(UDP, 533, told, "telegram");
+	talk_means(talk, 32);
+	talk_hangs_on(talk, 0, OFFSETS(16, 27, 28, 31));
+	test_silence();
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(CLEAR), "telegram");
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xee\xee\xee\xee\x28\0\0\0"), "telegram");
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xdd\xdd\xdd\xdd\x2b\0\0\0"), "telegram");
