@@ -93,7 +93,8 @@ void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *eviden
 		return;
 	evidence->detail = (uint8_t)(expected->what.as + 1);
 	evidence->offset = expected->parent;
-	flow_event_transfer(lcore, ref, &expected->what.label);
+	if (expected->what.as != EXPECTED_MEDIA) // a call is no transfer
+		flow_event_transfer(lcore, ref, &expected->what.label);
 }
 
 void learned_expected_again(
@@ -266,9 +267,19 @@ static bool looks_like(const struct inspection *in, uint16_t app, const struct s
 	       proto->disguised(span, in->flow->l4_proto);
 }
 
+// They do not say whose they are.
+static bool has_media(const struct classify_verdict *verdict)
+{
+	const struct app_proto *proto = app_get(verdict->app);
+
+	return proto && proto->media;
+}
+
 // Payload has an answer of its own. That of a carrier which gave no name is not all there is.
 static bool has_answer(const struct inspection *in, const struct classify_verdict *verdict)
 {
+	if (has_media(verdict))
+		return false;
 	if (verdict->app == APP_NONE || verdict->confidence < CONFIDENCE_CACHE)
 		return verdict->app > app_count(); // a network that the operator knows
 	return !(in->cold->learned_from == LEARNED_DNS && app_is_carrier(verdict->app) &&
@@ -426,7 +437,8 @@ bool learned_apply(struct inspection *in, const struct span *span, const struct 
 	// a flow that says itself what it wants, and nothing that we know, is not of the name
 	if (cold->learned_from == LEARNED_DNS && (cold->named || work->awaits_name))
 		return false;
-	if (cold->learned_from != LEARNED_DNS && !verdict->final && !looks_like(in, app, span))
+	if (cold->learned_from != LEARNED_DNS && !looks_like(in, app, span) &&
+		(!verdict->final || has_media(verdict)))
 		return false;
 	verdict->app = app;
 	verdict->signature = UINT16_MAX;

@@ -24,7 +24,8 @@
 	X(MSN_DIRECT, "msn-direct")       /* MSN: the bridge TCPv1 */                      \
 	X(OFT, "oft")                     /* OSCAR: files between clients */               \
 	X(GNUTELLA_PUSH, "gnutella-push") /* PUSH, answered by GIV */                      \
-	X(SOULSEEK_FILE, "soulseek-file") /* a transfer that is offered */
+	X(SOULSEEK_FILE, "soulseek-file") /* a transfer that is offered */                 \
+	X(MEDIA, "media")                 /* of a call: RTP, RTCP */
 
 enum expected_as {
 #define X(symbol, word) EXPECTED_##symbol,

@@ -50,7 +50,8 @@ static void hear(void *ctx, const struct expectation *expectation)
 		expected_as_word(expectation->as), expectation->label.user, expectation->label.file,
 		(unsigned long long)expectation->label.size);
 	put(text);
-	assert_int_equal(expectation->l4_proto, IPPROTO_TCP);
+	assert_int_equal(expectation->l4_proto,
+		expectation->as == EXPECTED_MEDIA ? IPPROTO_UDP : IPPROTO_TCP);
 	assert_true(expectation->ttl_s > 0 && expectation->ttl_s <= 300);
 }
 

@@ -2,6 +2,7 @@
 // Reads offers of file transfers from the stanzas of an XMPP stream.
 #include "classify/proto/xmpp/offers.h"
 #include "classify/proto/xmpp/xml.h"
+#include "pipeline/vocab/media_offer.h"
 #include "pipeline/vocab/xmpp_offer.h"
 
 enum {                  // in the memo
@@ -91,6 +92,30 @@ static void expect(const struct decoding *d, struct text tag)
 	d->sink->expect(d->sink->ctx, &expect);
 }
 
+// A candidate of ICE-UDP, or of raw UDP (XEP-0176, XEP-0177): media of a call, as Jingle has it.
+static void expect_media(const struct decoding *d, struct text tag)
+{
+	struct text ip = xml_attribute_of(tag, "ip");
+	struct expectation expect = {.app = app_find("rtp")};
+	uint64_t port;
+
+	if (!text_number(xml_attribute_of(tag, "port"), UINT16_MAX, &port) ||
+		!xmpp_expect(&expect, d->ends, d->half, ip.at, ip.length, port))
+		return;
+	expect.l4_proto = IPPROTO_UDP;
+	expect.as = EXPECTED_MEDIA;
+	expect.ttl_s = MEDIA_OFFER_TTL_S;
+	d->sink->expect(d->sink->ctx, &expect);
+}
+
+// XEP-0176 5.3 has "udp" in each; in raw UDP nothing is said.
+static bool is_of_media(struct text tag)
+{
+	struct text protocol = xml_attribute_of(tag, "protocol");
+
+	return xml_attribute_of(tag, "ip").length && (!protocol.length || text_is(protocol, "udp"));
+}
+
 static bool has_space(struct text tag, const char *space)
 {
 	return text_begins(xml_attribute_of(tag, "xmlns"), space);
@@ -141,6 +166,8 @@ static void take_tag(const struct decoding *d, struct text rest)
 			*session_of(d) = session_in(xml_attribute_of(rest, "sid"));
 	} else if (text_is(name, "file")) {
 		take_file(d, rest);
+	} else if (text_is(name, "candidate") && is_of_media(rest)) {
+		expect_media(d, rest);
 	} else if (text_is(name, "streamhost") || text_is(name, "candidate")) {
 		expect(d, rest);
 	} else if (by_half(d, MEMO_FILE) && is_offered(d)) {
