@@ -197,6 +197,8 @@ static void run_owned(
 			stage_meter_add(&lcore->meter, METER_REFUSED, 1);
 		} else if (lookup && packet_fast_path(lcore, mbufs[i], lookup->ref)) {
 			stage_meter_add(&lcore->meter, METER_FINAL, 1);
+		} else if (lookup && packet_followed(lcore, mbufs[i], lookup)) {
+			stage_meter_add(&lcore->meter, METER_FOLLOWED, 1);
 		} else {
 			packet_any(lcore, mbufs[i], lookup);
 		}

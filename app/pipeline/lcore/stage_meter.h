@@ -12,13 +12,14 @@
 #include "pipeline/vocab/tick.h"
 
 enum {
-	METER_PARSE,   // bytes -> struct pkt and key
-	METER_LOOKUP,  // flow table, for the burst
-	METER_FINAL,   // all of the fast path of a final flow, but for the driver
-	METER_REFUSED, // the same of a hit of the connection cache
-	METER_SEND,    // behind the last stage: released edge, send buffer; or the drop
-	METER_STAGES,  // from here on: the stages of stage/stages.h, in order
-	METER_MAX = 16 // room for all of them (stages.c)
+	METER_PARSE,    // bytes -> struct pkt and key
+	METER_LOOKUP,   // flow table, for the burst
+	METER_FINAL,    // all of the fast path of a final flow, but for the driver
+	METER_REFUSED,  // the same of a hit of the connection cache
+	METER_FOLLOWED, // the same of a datagram that only a decoder wants
+	METER_SEND,     // behind the last stage: released edge, send buffer; or the drop
+	METER_STAGES,   // from here on: the stages of stage/stages.h, in order
+	METER_MAX = 17  // room for all of them (stages.c)
 };
 
 struct stage_cost {

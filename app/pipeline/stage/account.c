@@ -15,6 +15,7 @@
 #include "pipeline/stage/inspect_payload.h"
 #include "pipeline/stage/inspect_room.h"
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/wire/resegment.h"
 #include "pipeline/stage/reuse.h"
@@ -488,5 +489,88 @@ bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 	if (tcp && pkt->flags & PKT_L4_OK)
 		release(flow, pkt, half);
 	egress_packet(lcore, m, ref, EGRESS_FLOW);
+	return true;
+}
+
+// Nothing but its decoder keeps the flow from being final: no stage between account and inspect,
+// nor before, has anything to do for its datagrams.
+static bool is_followed(const struct lcore *lcore, uint32_t ref, const struct flow *flow)
+{
+	const uint16_t asked =
+		FLOW_APP_FINAL | FLOW_DECODED | FLOW_FINAL | FLOW_TRACE | FLOW_OPERATOR;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	return (flow->flags & asked) == (FLOW_APP_FINAL | FLOW_DECODED) &&
+	       flow->l4_proto == IPPROTO_UDP && flow->action == ACTION_PASS &&
+	       flow->policy_epoch == lcore->epoch && flow_both_heard(flow) && !cold->again.on &&
+	       !handshake_meta_pending(cold->meta) && cold->content == CONTENT_NONE &&
+	       !content_datagrams_are_asked(lcore);
+}
+
+// Whole and in one piece; nor does it ask for a name, of which more than the decoder wants to know.
+static bool is_plain_datagram(const struct lcore *lcore, struct rte_mbuf *m, const struct pkt *pkt)
+{
+	const uint32_t special = PKT_TRACE | PKT_ICMP_ERROR | PKT_CSUM_BAD | PKT_L4_OK;
+
+	return (pkt->flags & special) == PKT_L4_OK && pkt->payload_len &&
+	       pkt->payload_off + pkt->payload_len <= m->data_len && !datagram_asks(lcore, m, pkt);
+}
+
+// To the decoder, and out; what it finds to decide goes on with that stage.
+static void follow(
+	struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup, unsigned half)
+{
+	struct pkt *pkt = pkt_of(m);
+	struct packet_ctx ctx = {
+		.m = m,
+		.pkt = pkt,
+		.key = lookup->key,
+		.ref = lookup->ref,
+		.half = half,
+		.flags = lookup->v6 ? CTX_V6 : 0,
+	};
+	struct inspection in = {
+		.lcore = lcore,
+		.ctx = &ctx,
+		.flow = flow_at(lcore->flows, lookup->ref),
+		.cold = flow_cold_at(lcore->flows, lookup->ref),
+	};
+	uint64_t *offset64 = &in.cold->half[half].offset64;
+	const struct span span = {
+		.offset64 = *offset64,
+		.unchecked = rte_pktmbuf_mtod_offset(m, const uint8_t *, pkt->payload_off),
+		.extent = pkt->payload_len,
+		.half = (uint8_t)half,
+		.flags = SPAN_DATAGRAM,
+	};
+
+	*offset64 += pkt->payload_len;
+	inspect_follow(&in, &span);
+	if (unlikely(ctx.flags & (CTX_UNDECIDED | CTX_DECODED)))
+		stages_decide(lcore, &ctx);
+	else
+		egress_packet(lcore, m, lookup->ref, EGRESS_FLOW);
+}
+
+bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
+{
+	uint32_t ref = lookup->ref;
+
+	if (ref & FLOW_REF_STUB) // or FLOW_REF_NONE
+		return false;
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	struct pkt *pkt = pkt_of(m);
+	unsigned half = flow_half_by(flow->flags, pkt);
+
+	if (likely(!(flow->flags & FLOW_DECODED)) || !is_followed(lcore, ref, flow) ||
+		!is_plain_datagram(lcore, m, pkt) || again_is_due(flow, half) ||
+		!mbuf_checksum_good(lcore, m))
+		return false;
+	if (lcore->inside_is_initiator && half == HALF_C2S)
+		pkt->flags |= PKT_FROM_INSIDE;
+	stage_account_final(lcore, ref, m, half);
+	pkt->flow = ref;
+	pkt->flow_gen = flow->gen;
+	follow(lcore, m, lookup, half);
 	return true;
 }

@@ -489,6 +489,11 @@ static __rte_noinline void overhear(struct inspection *in, const struct span *sp
 	begin_content(in, span, known ? NULL : &seen);
 }
 
+void inspect_follow(struct inspection *in, const struct span *span)
+{
+	feed_decoder(in, span);
+}
+
 void inspect_fin(struct inspection *in, const struct span *span)
 {
 	if (in->flow->flags & FLOW_DECODED)

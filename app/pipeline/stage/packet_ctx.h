@@ -57,6 +57,11 @@ static inline void packet_flag_if(struct packet_ctx *ctx, uint32_t flag, bool on
 // egress. False: not such a packet, and nothing was done.
 bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
+// The same of a datagram whose flow passes, and is not final only because a decoder follows it
+// (DNS, the DHT): its checksum, what it counts, and the decoder. What the decoder finds to decide
+// goes on with that stage. False: not such a packet, and nothing was done.
+bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup);
+
 // The fast path of a packet without a flow whose peer is blocked: what link, stateless, blocked,
 // checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
 // their way; answered true, the packet is to be dropped (conn_cache), else nothing was done.

@@ -115,13 +115,23 @@ void stages_resume(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsign
 	stages_run(lcore, &ctx, first);
 }
 
+void stages_decide(struct lcore *lcore, struct packet_ctx *ctx)
+{
+	unsigned first = 0;
+
+	while (stages[first].run != stage_decide)
+		first++;
+	stages_run(lcore, ctx, first);
+}
+
 static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX,
 	"each stage has its meter: raise METER_MAX (lcore/stage_meter.h)");
 
 const char *stage_meter_name(unsigned step)
 {
-	static const char *const names[METER_STAGES] = {
-		"parse", "lookup", "short way of final flows", "short way of cache hits", "send"};
+	static const char *const names[METER_STAGES] = {"parse", "lookup",
+		"short way of final flows", "short way of cache hits",
+		"short way of followed flows", "send"};
 
 	if (step < METER_STAGES)
 		return names[step];

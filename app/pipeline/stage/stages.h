@@ -53,6 +53,8 @@ enum { FAST_PATH_NOT = 0 STAGES(STAGE_FLAGS) };
 void stages_run(struct lcore *lcore, struct packet_ctx *ctx, unsigned first);
 // Of a packet that was held: from `reload` on, as it was admitted and counted when it came.
 void stages_resume(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half);
+// From `decide` on: of a packet that was inspected apart from the stages (packet_followed).
+void stages_decide(struct lcore *lcore, struct packet_ctx *ctx);
 // Of a step of the stage meter (lcore/stage_meter.h); NULL: there is no such step. Any core.
 const char *stage_meter_name(unsigned step);
 
