@@ -123,6 +123,8 @@ bool classifier_oldest(const struct classifier *classifier, unsigned rank, uint3
 void classifier_rank(struct classifier *classifier, uint32_t state, unsigned rank);
 unsigned classifier_states_free(const struct classifier *classifier);
 unsigned classifier_states_max(const struct classifier *classifier);
+// How often one was taken since the classifier was made.
+uint64_t classifier_states_taken(const struct classifier *classifier);
 
 #define CLASSIFY_NO_STATE 0u
 

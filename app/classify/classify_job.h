@@ -35,6 +35,14 @@ static inline bool job_is_tcp(const struct job *job)
 	return job->flow->l4_proto == IPPROTO_TCP;
 }
 
+// The octets of a half that are here: of TCP its prefix, of UDP the datagram at hand.
+static inline struct text job_bytes(const struct job *job, unsigned half)
+{
+	if (!job_is_tcp(job))
+		return span_text(job->span);
+	return (struct text){job->look->at[half], job->look->length[half]};
+}
+
 // A half as verifiers see it: of TCP its prefix, of UDP the datagram at hand.
 struct probe job_probe(const struct job *job, unsigned half);
 // Takes this answer if it means more than the best of the call so far.

@@ -7,44 +7,36 @@
 #include "classify/sigdb.h"
 #include "classify/states.h"
 
-static bool memo_used(const struct app_memo *memo)
-{
-	uint32_t any = 0;
-
-	for (unsigned i = 0; i < sizeof(memo->word) / sizeof(memo->word[0]); i++)
-		any |= memo->word[i];
-	return any;
-}
-
 // Asks with the application's own memo; a slot is taken only when something is written into it.
-// `half`: where the bytes are from, whichever end the probe takes that for.
+// `half`: where the bytes are from, whichever end the probe takes that for. `fresh` is the memo of
+// an application that has none, and of one for which no slot is left.
 static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(const struct probe *),
-	struct probe *probe, unsigned half)
+	struct probe *probe, unsigned half, struct app_memo *fresh)
 {
-	struct memo_slot *slot = NULL;
-	struct app_memo lost;
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < APP_MEMOS; i++) {
-		if (look->memos[i].app == app) {
-			slot = &look->memos[i];
-			break;
-		}
-		if (look->memos[i].app == APP_NONE && !slot)
-			slot = &look->memos[i];
-	}
-	if (!slot)
-		memset(&lost, 0, sizeof(lost));
-	probe->memo = slot ? &slot->memo : &lost;
-	const struct app_memo before = *probe->memo;
-	enum verify answer = verify(probe);
+	while (i < APP_MEMOS && look->memos[i].app != app && look->memos[i].app != APP_NONE)
+		i++;
+	struct memo_slot *slot = i < APP_MEMOS ? &look->memos[i] : NULL;
+	uint8_t from = (uint8_t)(1u << half);
+	enum verify answer;
 
-	probe->halves = (uint8_t)(1u << half | (slot ? slot->halves : 0u));
-	if (slot && slot->app == APP_NONE && memo_used(&slot->memo)) {
-		slot->app = app;
-		slot->halves = 0;
+	if (slot && slot->app == app) {
+		const struct app_memo before = slot->memo;
+
+		probe->memo = &slot->memo;
+		answer = verify(probe);
+		probe->halves = from | slot->halves;
+		if (memcmp(&before, &slot->memo, sizeof(before)) != 0)
+			slot->halves |= from;
+		return answer;
 	}
-	if (slot && slot->app == app && memcmp(&before, &slot->memo, sizeof(before)) != 0)
-		slot->halves |= (uint8_t)(1u << half);
+	*fresh = (struct app_memo){0};
+	probe->memo = fresh;
+	answer = verify(probe);
+	probe->halves = from;
+	if (slot && memo_used(fresh))
+		*slot = (struct memo_slot){.app = app, .halves = from, .memo = *fresh};
 	return answer;
 }
 
@@ -141,8 +133,9 @@ static enum verify verified(struct job *job, const struct signature *signature, 
 	// who began is not known where its bytes were found in the half of the other end
 	if (job->flow->either_began && !(signature->halves >> half & 1))
 		probe->half = !half;
-	enum verify answer =
-		ask(job->look, signature->app, app_get(signature->app)->verify, probe, half);
+	struct app_memo fresh;
+	enum verify answer = ask(
+		job->look, signature->app, app_get(signature->app)->verify, probe, half, &fresh);
 
 	probe->half = (uint8_t)half;
 	job->asked = probe->halves;
@@ -204,12 +197,12 @@ static unsigned look_at_half(struct job *job, struct sigdb_scratch *scratch, uns
 	const struct pending *before, unsigned n_before)
 {
 	unsigned half = job->span->half & 1;
-	const struct probe probe = job_probe(job, half);
+	const struct text bytes = job_bytes(job, half);
 	uint32_t length =
-		probe.length < CLASSIFY_PREFIX_BYTES ? probe.length : CLASSIFY_PREFIX_BYTES;
+		bytes.length < CLASSIFY_PREFIX_BYTES ? bytes.length : CLASSIFY_PREFIX_BYTES;
 
 	job->work->scans++;
-	if (!sigdb_scan(job->db, scratch, job->flow->l4_proto, as, probe.bytes, length)) {
+	if (!sigdb_scan(job->db, scratch, job->flow->l4_proto, as, bytes.at, length)) {
 		job->work->errors++;
 		return 0;
 	}
@@ -250,12 +243,13 @@ void look_at_shapes(const struct classifier *classifier, struct job *job)
 {
 	bool udp = !job_is_tcp(job);
 	struct probe probe = job_probe(job, job->span->half & 1);
+	struct app_memo fresh;
 
 	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
 		const struct shape *shape = &classifier->shapes[udp][i];
 		enum verify answer = ask(job->look, shape->app,
 			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe,
-			probe.half);
+			probe.half, &fresh);
 
 		job->asked = probe.halves;
 		if (confidence_of(answer) != CONFIDENCE_NONE)

@@ -16,10 +16,12 @@ static bool spreads(const uint16_t count[16], uint32_t length)
 	return 16 * sum <= (CHI_SQUARE_MAX + length) * length;
 }
 
+static const uint8_t nibble_ones[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+
 bool randomness_looks_random(const uint8_t *bytes, uint32_t length)
 {
 	uint16_t high[16] = {0}, low[16] = {0}, steps[16] = {0};
-	uint32_t ones = 0, zeros = 0, repeats = 0, text = 0;
+	uint32_t ones = 0, zeros = 0, text = 0, repeats = 0;
 
 	if (length > CHANCE_MAX_BYTES)
 		length = CHANCE_MAX_BYTES;
@@ -30,14 +32,17 @@ bool randomness_looks_random(const uint8_t *bytes, uint32_t length)
 
 		high[byte >> 4]++;
 		low[byte & 15]++;
-		ones += (uint32_t)__builtin_popcount(byte);
 		zeros += !byte;
-		text += byte >= ' ' && byte < 0x7f;
-		if (!i)
-			continue;
-		repeats += byte == bytes[i - 1];
-		steps[(uint8_t)(byte - bytes[i - 1]) >> 4]++; // counters, tables
+		text += (uint8_t)(byte - ' ') < 0x7f - ' ';
 	}
+	for (uint32_t i = 1; i < length; i++) {
+		uint8_t step = (uint8_t)(bytes[i] - bytes[i - 1]);
+
+		repeats += !step;
+		steps[step >> 4]++; // counters, tables
+	}
+	for (unsigned i = 0; i < 16; i++)
+		ones += nibble_ones[i] * (uint32_t)(high[i] + low[i]);
 	int32_t excess = (int32_t)ones - (int32_t)(4 * length);
 
 	// four standard deviations of n * 8 fair coins; of the rest a random byte in 256 is one

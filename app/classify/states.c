@@ -191,6 +191,11 @@ unsigned classifier_states_max(const struct classifier *classifier)
 	return classifier->n_states;
 }
 
+uint64_t classifier_states_taken(const struct classifier *classifier)
+{
+	return classifier->n_taken;
+}
+
 // The free list is last in, first out, and a state that was never used is followed by its
 // neighbour (`next` 0 in fresh pages): only as many pages are ever touched as flows were
 // undecided at once.
@@ -204,6 +209,7 @@ struct state *state_take(struct classifier *classifier, enum state_use use, uint
 
 	classifier->first_free = state->next ? state->next : taken + 1;
 	classifier->n_free--;
+	classifier->n_taken++;
 	state->use = (uint8_t)use;
 	classifier->links[taken].owner = classifier->owner;
 	link_youngest(classifier, taken, classifier->rank);

@@ -33,6 +33,15 @@ struct memo_slot {
 	struct app_memo memo;
 };
 
+static inline bool memo_used(const struct app_memo *memo)
+{
+	uint32_t any = 0;
+
+	for (unsigned i = 0; i < sizeof(memo->word) / sizeof(memo->word[0]); i++)
+		any |= memo->word[i];
+	return any;
+}
+
 enum host_look {
 	HOST_NOT_LOOKED, // not asked yet, or not here yet
 	HOST_AWAITED,    // its half begins as one that will tell
@@ -115,6 +124,7 @@ struct classifier {
 	unsigned n_states;
 	unsigned n_free;
 	uint32_t first_free;
+	uint64_t n_taken;     // in all
 	unsigned n_shapes[2]; // 0 TCP, 1 UDP
 	struct shape shapes[2][APPS_MAX];
 	unsigned n_ports[2];

@@ -159,8 +159,7 @@ bool listen_datagram(struct classifier *classifier, struct job *job, struct stat
 static void look_at_stun(struct job *job)
 {
 	unsigned half = job->span->half & 1;
-	const struct probe probe = job_probe(job, half);
-	const struct text bytes = {probe.bytes, probe.length};
+	const struct text bytes = job_bytes(job, half);
 	struct stun_message message;
 
 	if (job_is_tcp(job) ? !stun_read_stream(bytes, &message) : !stun_read(bytes, &message))
@@ -172,6 +171,7 @@ static void look_at_stun(struct job *job)
 		named(job, half, realm);
 	if (!word)
 		return;
+	const struct probe probe = job_probe(job, half);
 	struct classify_step *step =
 		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
 
