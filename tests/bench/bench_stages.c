@@ -148,6 +148,57 @@ static void print_stages(struct rig *rig, const struct scenario *scenario, unsig
 	printf("}");
 }
 
+static const char *const way_names[] = {
+	[WAY_STAGES] = "all stages",
+	[WAY_FINAL] = "the short way of final flows",
+	[WAY_FOLLOWED] = "the short way of followed flows",
+	[WAY_REFUSED] = "the short way of cache hits",
+	[WAY_CLASSIFIED] = "all stages while it was classified",
+};
+
+// Ends the program unless the packets of one more round take the way that the scenario is about.
+// Prints how many states of the classifier each unit takes.
+static void check_way(struct rig *rig, const struct scenario *scenario, unsigned *n, enum kind kind,
+	uint64_t units)
+{
+	const struct stage_cost *costs = rig->lcore->meter.costs;
+	unsigned steps = scenario->steps ? scenario->steps : 1;
+	uint64_t pkts = (uint64_t)ROUND_PKTS * steps, expected = pkts;
+	uint64_t states = classifier_states_taken(rig->lcore->classifier);
+	const struct stats before = rig->lcore->stats;
+
+	memset(&rig->lcore->meter, 0, sizeof(rig->lcore->meter));
+	atomic_store(&rig->dp.meter_every, 1);
+	run_round(rig, scenario, (*n)++, kind, NULL);
+	atomic_store(&rig->dp.meter_every, 0);
+	const uint64_t taken[] = {
+		[WAY_STAGES] = costs[METER_STAGES].pkts,
+		[WAY_FINAL] = costs[METER_FINAL].pkts,
+		[WAY_FOLLOWED] = costs[METER_FOLLOWED].pkts,
+		[WAY_REFUSED] = costs[METER_REFUSED].pkts,
+		[WAY_CLASSIFIED] = costs[METER_STAGES].pkts,
+	};
+
+	if (scenario->way == WAY_CLASSIFIED) { // and handshakes, which came before the round
+		uint64_t others = rig->lcore->stats.received_pkts - before.received_pkts - pkts;
+
+		expected = rig->lcore->stats.classify_pkts - before.classify_pkts;
+		if (costs[METER_FINAL].pkts + expected != pkts)
+			expected = pkts;
+		expected += others;
+	}
+	if (taken[scenario->way] != expected)
+		rig_die("%s: %llu packets of %llu took %s: all stages %llu, final %llu, followed "
+			"%llu, cache %llu",
+			scenario->name, (unsigned long long)taken[scenario->way],
+			(unsigned long long)expected, way_names[scenario->way],
+			(unsigned long long)taken[WAY_STAGES], (unsigned long long)taken[WAY_FINAL],
+			(unsigned long long)taken[WAY_FOLLOWED],
+			(unsigned long long)taken[WAY_REFUSED]);
+	printf(", \"way\": \"%s\", \"states\": %.2f", way_names[scenario->way],
+		(double)(classifier_states_taken(rig->lcore->classifier) - states) / (double)units);
+}
+
 static void measure(const struct scenario *scenario, const struct arguments *arguments)
 {
 	static struct samples path, without, wire;
@@ -179,6 +230,7 @@ static void measure(const struct scenario *scenario, const struct arguments *arg
 	print_samples("wire", &wire, steps, units);
 	if (!arguments->once)
 		print_stages(rig, scenario, &n);
+	check_way(rig, scenario, &n, first, units);
 	scenario->check(rig, (uint64_t)n * ROUND_PKTS * steps);
 	printf("}\n");
 	rig_free(rig);

@@ -7,11 +7,13 @@
 #include "scenario_work.h"
 #include "pipeline/cache/conn_cache.h"
 
-#define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
+#define NTP_PORT 123
 
 struct scenario_state at;
 
 static const char ssh_banner[] = SCENARIO_BANNER;
+// A client's request (RFC 5905), of 48 octets; what answers it has another mode.
+static const uint8_t ntp_request[48] = {0x23, 0, 6, 0xec};
 static const uint8_t dns_query[] = "\x12\x34\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1";
 
 void scenario_wire(struct rig *rig, uint32_t n, uint16_t length)
@@ -25,7 +27,7 @@ void scenario_wire(struct rig *rig, uint32_t n, uint16_t length)
 		rig_die("no memory for %u frames", n);
 }
 
-static void send_built(struct rig *rig, const struct rig_packet *packet)
+void scenario_send(struct rig *rig, const struct rig_packet *packet)
 {
 	uint8_t frame[2048];
 	uint16_t header = packet->l4_proto == IPPROTO_TCP ? 54 : 42;
@@ -41,7 +43,7 @@ void scenario_decide_tcp(struct rig *rig, uint32_t flow)
 	struct rig_packet packet = {
 		.flow = flow, .l4_proto = IPPROTO_TCP, .seq = 1000, .tcp_flags = TH_SYN};
 
-	send_built(rig, &packet);
+	scenario_send(rig, &packet);
 	packet = (struct rig_packet){
 		.flow = flow,
 		.l4_proto = IPPROTO_TCP,
@@ -50,17 +52,17 @@ void scenario_decide_tcp(struct rig *rig, uint32_t flow)
 		.ack = 1001,
 		.tcp_flags = TH_SYN | TH_ACK,
 	};
-	send_built(rig, &packet);
+	scenario_send(rig, &packet);
 	packet.seq = 5001;
 	packet.tcp_flags = TH_PUSH | TH_ACK;
 	packet.payload = ssh_banner;
 	packet.payload_length = sizeof(ssh_banner) - 1;
-	send_built(rig, &packet);
+	scenario_send(rig, &packet);
 	// and the client's first segment has passed, too
 	packet.from_responder = false;
 	packet.seq = 1001;
 	packet.ack = SCENARIO_S2C_SEQ;
-	send_built(rig, &packet);
+	scenario_send(rig, &packet);
 }
 
 // The query decides the flow; until it is answered, provisionally.
@@ -74,25 +76,28 @@ static void decide_udp_one_way(struct rig *rig, uint32_t flow)
 		.payload_length = sizeof(dns_query) - 1,
 	};
 
-	send_built(rig, &packet);
+	scenario_send(rig, &packet);
 }
 
-static void decide_udp(struct rig *rig, uint32_t flow)
+// An application that no decoder follows: its flow is final with the answer.
+void scenario_decide_udp(struct rig *rig, uint32_t flow)
 {
-	uint8_t answer[sizeof(dns_query)];
-	const struct rig_packet packet = {
+	uint8_t answer[sizeof(ntp_request)];
+	struct rig_packet packet = {
 		.flow = flow,
 		.l4_proto = IPPROTO_UDP,
-		.from_responder = true,
-		.dport = 53,
-		.payload = answer,
-		.payload_length = sizeof(dns_query) - 1,
+		.dport = NTP_PORT,
+		.payload = ntp_request,
+		.payload_length = sizeof(ntp_request),
 	};
 
-	memcpy(answer, dns_query, sizeof(answer));
-	answer[2] = 0x81;
-	decide_udp_one_way(rig, flow);
-	send_built(rig, &packet);
+	scenario_send(rig, &packet);
+	memcpy(answer, ntp_request, sizeof(answer));
+	answer[0] = 0x24;
+	answer[1] = 2;
+	packet.payload = answer;
+	packet.from_responder = true;
+	scenario_send(rig, &packet);
 }
 
 // The n'th flow in an order that no cache foresees: a walk over a power of two.
@@ -133,7 +138,7 @@ static void open_talk(struct rig *rig, const struct scenario_talk *talk, uint32_
 		packet.flow = flow;
 		packet.l4_proto = IPPROTO_TCP;
 		packet.dport = talk->dport;
-		send_built(rig, &packet);
+		scenario_send(rig, &packet);
 	}
 }
 
@@ -151,7 +156,7 @@ void scenario_open_talks(struct rig *rig, uint32_t flows, uint16_t length,
 }
 
 static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto,
-	void (*decide)(struct rig *rig, uint32_t flow))
+	uint16_t dport, void (*decide)(struct rig *rig, uint32_t flow))
 {
 	scenario_begin(rig, flows, length, l4_proto);
 	for (uint32_t i = 0; i < flows; i++)
@@ -161,7 +166,7 @@ static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint
 		const struct rig_packet packet = {
 			.flow = scenario_scattered(i, flows),
 			.l4_proto = l4_proto,
-			.dport = l4_proto == IPPROTO_TCP ? 0 : 53,
+			.dport = dport,
 			.seq = (uint32_t)SCENARIO_C2S_SEQ,
 			.ack = SCENARIO_S2C_SEQ,
 			.length = length,
@@ -177,18 +182,18 @@ static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint
 
 static void setup_decided_tcp(struct rig *rig, uint32_t flows, uint16_t length)
 {
-	setup_decided(rig, flows, length, IPPROTO_TCP, scenario_decide_tcp);
+	setup_decided(rig, flows, length, IPPROTO_TCP, 0, scenario_decide_tcp);
 }
 
 static void setup_decided_udp(struct rig *rig, uint32_t flows, uint16_t length)
 {
-	setup_decided(rig, flows, length, IPPROTO_UDP, decide_udp);
+	setup_decided(rig, flows, length, IPPROTO_UDP, NTP_PORT, scenario_decide_udp);
 }
 
 // Nobody answers: some datagrams are classified again (inspect_again.h).
 static void setup_one_way_udp(struct rig *rig, uint32_t flows, uint16_t length)
 {
-	setup_decided(rig, flows, length, IPPROTO_UDP, decide_udp_one_way);
+	setup_decided(rig, flows, length, IPPROTO_UDP, 53, decide_udp_one_way);
 }
 
 static void check_decided(struct rig *rig, uint64_t pkts)
@@ -306,126 +311,42 @@ static void check_cache(struct rig *rig, uint64_t pkts)
 		rig_die("not every packet was a hit of the connection cache");
 }
 
-// The table holds `flows` decided ones; 4,096 new ones at a time send random payload both ways
-// until the budget of classification is spent.
-static void setup_giveup(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
-{
-	scenario_begin(rig, flows, length, l4_proto);
-	for (uint32_t i = 0; i + ROUND_PKTS < flows; i++)
-		decide_udp(rig, i);
-	scenario_wire(rig, ROUND_PKTS, length);
-	at.before = rig->lcore->stats;
-}
-
-static void setup_giveup_tcp(struct rig *rig, uint32_t flows, uint16_t length)
-{
-	setup_giveup(rig, flows, length, IPPROTO_TCP);
-}
-
-static void setup_giveup_udp(struct rig *rig, uint32_t flows, uint16_t length)
-{
-	setup_giveup(rig, flows, length, IPPROTO_UDP);
-}
-
-static struct rig_packet giveup_packet(uint32_t i)
-{
-	return (struct rig_packet){
-		.flow = at.flows + i,
-		.l4_proto = at.l4_proto,
-		.sport = 30000,
-		.dport = 47000,
-	};
-}
-
-static void before_giveup(struct rig *rig, unsigned round)
-{
-	(void)round;
-	if (at.l4_proto != IPPROTO_TCP)
-		return;
-	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
-		struct rig_packet packet = giveup_packet(i);
-
-		packet.seq = 1000;
-		packet.tcp_flags = TH_SYN;
-		send_built(rig, &packet);
-		packet.from_responder = true;
-		packet.seq = 5000;
-		packet.ack = 1001;
-		packet.tcp_flags = TH_SYN | TH_ACK;
-		send_built(rig, &packet);
-	}
-}
-
-static void lay_out_giveup(struct rig *rig, unsigned round, unsigned step)
-{
-	(void)round;
-	bool back = step & 1;
-	uint32_t payload = at.length - (at.l4_proto == IPPROTO_TCP ? 54u : 42u);
-
-	rig->wire.cursor = 0;
-	rig->wire.port = back ? RIG_OUTSIDE : RIG_INSIDE;
-	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
-		struct rig_packet packet = giveup_packet(i);
-
-		packet.from_responder = back;
-		packet.seq = (back ? 5001u : 1001u) + step / 2 * payload;
-		packet.ack = (back ? 1001u : 5001u) + (step + 1) / 2 * payload;
-		packet.tcp_flags = TH_PUSH | TH_ACK;
-		packet.length = at.length;
-		packet.tail = rig_tail_of(i);
-		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
-	}
-}
-
-static void after_giveup(struct rig *rig, unsigned round)
-{
-	(void)round;
-	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
-		struct rig_packet packet = giveup_packet(i);
-		struct rig_head head;
-		struct pkt pkt = {.link = LINK_ETHERNET, .flags = PKT_FROM_INSIDE};
-		union flow_key key;
-
-		packet.length = RIG_FRAME_MIN;
-		rig_build(rig, &packet, &head, NULL);
-		parse_packet(&pkt, head.bytes, RIG_FRAME_MIN, RIG_FRAME_MIN);
-		parse_flow_key(&pkt, head.bytes, &key);
-		parse_key_zones(&pkt, &key);
-		uint32_t ref = flow_find(rig->lcore->flows, &key, false);
-
-		if (ref == FLOW_REF_NONE)
-			rig_die("flow %u is not in the table", packet.flow);
-		flow_end_entry(rig->lcore, ref, FLOW_STEP_SHUTDOWN);
-	}
-	rig_drain_events(rig);
-}
-
-static void check_giveup(struct rig *rig, uint64_t pkts)
-{
-	const struct stats *stats = &rig->lcore->stats;
-	uint64_t flows = pkts / GIVE_UP_PKTS;
-	uint64_t given_up = stats->classify_giveup - at.before.classify_giveup;
-
-	// with both prefixes full a flow gives up before its tenth packet
-	if (given_up * 100 < flows * 99)
-		rig_die("%llu of %llu flows gave up: the payload is not unclassifiable",
-			(unsigned long long)given_up, (unsigned long long)flows);
-}
-
 const struct scenario scenarios[] = {
 	{.name = "decided-udp",
-		.what = "datagrams of flows that are known, and decoded",
+		.what = "datagrams of flows that are decided for good",
 		.letter = 'a',
+		.way = WAY_FINAL,
 		.setup = setup_decided_udp,
 		.check = check_decided},
 	{.name = "one-way-udp",
-		.what = "the same of flows that nobody answers",
+		.what = "datagrams of flows of DNS that nobody answers",
 		.letter = 'a',
 		.setup = setup_one_way_udp,
 		.check = check_decided},
+	{.name = "followed-dns",
+		.what = "a query of a flow of DNS, and its answer, of which a name is learned",
+		.letter = 'a',
+		.by_flow = true,
+		.length = DNS_FRAME,
+		.steps = 2,
+		.way = WAY_FOLLOWED,
+		.setup = setup_dns,
+		.lay_out = lay_out_dns,
+		.check = check_dns},
+	{.name = "followed-dht",
+		.what = "a query of a node of the DHT, and its answer",
+		.letter = 'a',
+		.by_flow = true,
+		.length = DHT_FRAME,
+		.steps = 2,
+		.way = WAY_FOLLOWED,
+		.setup = setup_dht,
+		.lay_out = lay_out_dht,
+		.check = check_followed},
 	{.name = "decided-tcp",
 		.what = "segments of flows that are decided for good",
 		.letter = 'a',
+		.way = WAY_FINAL,
 		.setup = setup_decided_tcp,
 		.check = check_decided},
 	{.name = "new-syn",
@@ -445,6 +366,7 @@ const struct scenario scenarios[] = {
 	{.name = "cache-hit",
 		.what = "a blocked peer comes back (SYN at 64 B, datagram at 1,250 B)",
 		.letter = 'c',
+		.way = WAY_REFUSED,
 		.setup = setup_cache,
 		.check = check_cache},
 	{.name = "unclassifiable-tcp",
@@ -453,6 +375,7 @@ const struct scenario scenarios[] = {
 		.by_flow = true,
 		.hyperscan = true,
 		.steps = GIVE_UP_PKTS,
+		.way = WAY_CLASSIFIED,
 		.setup = setup_giveup_tcp,
 		.before = before_giveup,
 		.lay_out = lay_out_giveup,
@@ -464,7 +387,45 @@ const struct scenario scenarios[] = {
 		.by_flow = true,
 		.hyperscan = true,
 		.steps = GIVE_UP_PKTS,
+		.way = WAY_CLASSIFIED,
 		.setup = setup_giveup_udp,
+		.before = before_giveup,
+		.lay_out = lay_out_giveup,
+		.after = after_giveup,
+		.check = check_giveup},
+	{.name = "rtp-like",
+		.what = "ten datagrams as RTP has them, both ways, of calls that nobody announced",
+		.letter = 'd',
+		.by_flow = true,
+		.hyperscan = true,
+		.length = 42 + 12 + 160,
+		.steps = GIVE_UP_PKTS,
+		.way = WAY_CLASSIFIED,
+		.setup = setup_giveup_udp,
+		.lay_out = lay_out_rtp,
+		.after = after_giveup,
+		.check = check_starts},
+	{.name = "quic-like",
+		.what = "ten datagrams as QUIC has them behind its handshake, which was not seen",
+		.letter = 'd',
+		.by_flow = true,
+		.hyperscan = true,
+		.length = 1246,
+		.steps = GIVE_UP_PKTS,
+		.way = WAY_CLASSIFIED,
+		.setup = setup_quic,
+		.lay_out = lay_out_quic,
+		.after = after_giveup,
+		.check = check_starts},
+	{.name = "tcp-64",
+		.what = "connections whose ends begin with 64 random octets, ten segments",
+		.letter = 'd',
+		.by_flow = true,
+		.hyperscan = true,
+		.length = 54 + 64,
+		.steps = GIVE_UP_PKTS,
+		.way = WAY_CLASSIFIED,
+		.setup = setup_giveup_tcp,
 		.before = before_giveup,
 		.lay_out = lay_out_giveup,
 		.after = after_giveup,
@@ -475,6 +436,7 @@ const struct scenario scenarios[] = {
 		.by_flow = true,
 		.length = 1514,
 		.steps = 2,
+		.way = WAY_FINAL,
 		.setup = setup_segments,
 		.before = before_in_order,
 		.lay_out = lay_out_in_order,
@@ -515,6 +477,7 @@ const struct scenario scenarios[] = {
 		.by_flow = true,
 		.length = 1514,
 		.steps = 3,
+		.way = WAY_FINAL,
 		.setup = setup_segments,
 		.before = before_hole,
 		.lay_out = lay_out_hole,

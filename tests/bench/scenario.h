@@ -9,6 +9,15 @@
 
 #define ROUND_PKTS 4096
 
+// Which way every packet takes, as the meter of stages tells (lcore/stage_meter.h).
+enum scenario_way {
+	WAY_STAGES,
+	WAY_FINAL,      // the short way of final flows
+	WAY_FOLLOWED,   // that of flows which only a decoder follows
+	WAY_REFUSED,    // that of hits of the connection cache
+	WAY_CLASSIFIED, // all stages while the flow is classified, then that of final flows
+};
+
 struct scenario {
 	const char *name;
 	const char *what;
@@ -17,6 +26,7 @@ struct scenario {
 	bool hyperscan;  // measured with it and without
 	uint16_t length; // the only frame length it makes sense for; 0: any
 	unsigned steps;
+	enum scenario_way way;
 	// Makes what the rounds need; once.
 	void (*setup)(struct rig *rig, uint32_t flows, uint16_t length);
 	// Before and after the steps of one round; `round` counts from 0.

@@ -15,12 +15,21 @@ struct scenario_state {
 	uint32_t next_flow; // tuples that were never used begin here
 	uint16_t length;
 	uint8_t l4_proto;
+	uint16_t dport; // of flows that start
 	uint32_t sent,
 		next_sent; // bytes of each flow, at this round's beginning and the next one's
 	struct stats before;
 };
 extern struct scenario_state at; // of the scenario in work; the program measures one at a time
 
+// As one frame that nobody measures.
+void scenario_send(struct rig *rig, const struct rig_packet *packet);
+// The wire delivers from the first frame on, from the outside or not.
+void scenario_direction(struct rig *rig, bool from_outside);
+// What the i'th packet of a round that starts flows has in common.
+struct rig_packet scenario_start(uint32_t i);
+// Of an application that no decoder follows: both ends say what they say, and it is final.
+void scenario_decide_udp(struct rig *rig, uint32_t flow);
 void scenario_begin(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto);
 // Room for n frames.
 void scenario_wire(struct rig *rig, uint32_t n, uint16_t length);
@@ -55,6 +64,30 @@ void check_tapped(struct rig *rig, uint64_t pkts);
 void check_untracked(struct rig *rig, uint64_t pkts);
 // A tap that looks at nothing keeps flows under inspection.
 void scenario_tap(struct rig *rig);
+
+// scenario_followed.c
+#define DNS_FRAME (42 + 32)
+#define DHT_FRAME (42 + 92)
+void setup_dns(struct rig *rig, uint32_t flows, uint16_t length);
+void lay_out_dns(struct rig *rig, unsigned round, unsigned step);
+void check_dns(struct rig *rig, uint64_t pkts);
+void setup_dht(struct rig *rig, uint32_t flows, uint16_t length);
+void lay_out_dht(struct rig *rig, unsigned round, unsigned step);
+void check_followed(struct rig *rig, uint64_t pkts);
+
+// scenario_starts.c
+#define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
+void setup_giveup_tcp(struct rig *rig, uint32_t flows, uint16_t length);
+void setup_giveup_udp(struct rig *rig, uint32_t flows, uint16_t length);
+void before_giveup(struct rig *rig, unsigned round);
+void lay_out_giveup(struct rig *rig, unsigned round, unsigned step);
+void after_giveup(struct rig *rig, unsigned round);
+void check_giveup(struct rig *rig, uint64_t pkts);
+void setup_quic(struct rig *rig, uint32_t flows, uint16_t length);
+void lay_out_rtp(struct rig *rig, unsigned round, unsigned step);
+void lay_out_quic(struct rig *rig, unsigned round, unsigned step);
+// That all left, whatever was found.
+void check_starts(struct rig *rig, uint64_t pkts);
 
 // scenario_content.c
 void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length);
