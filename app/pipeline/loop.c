@@ -148,6 +148,20 @@ static __rte_noinline void run_all_stages(struct lcore *lcore, struct rte_mbuf *
 	}
 }
 
+// A datagram that only the decoder of its flow wants. False: it is none.
+static bool follow(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
+{
+	struct packet_ctx ctx;
+
+	if (!packet_followed(lcore, m, lookup, &ctx))
+		return false;
+	if (unlikely(ctx.flags & (CTX_UNDECIDED | CTX_DECODED)))
+		stages_decide(lcore, &ctx);
+	else
+		egress_packet(lcore, m, ctx.ref, EGRESS_FLOW);
+	return true;
+}
+
 // A burst of packets that are ours: bulk lookup, then each to completion. The keys of those that
 // have one are in keys[].
 static void run_owned(
@@ -197,7 +211,7 @@ static void run_owned(
 			stage_meter_add(&lcore->meter, METER_REFUSED, 1);
 		} else if (lookup && packet_fast_path(lcore, mbufs[i], lookup->ref)) {
 			stage_meter_add(&lcore->meter, METER_FINAL, 1);
-		} else if (lookup && packet_followed(lcore, mbufs[i], lookup)) {
+		} else if (lookup && follow(lcore, mbufs[i], lookup)) {
 			stage_meter_add(&lcore->meter, METER_FOLLOWED, 1);
 		} else {
 			packet_any(lcore, mbufs[i], lookup);

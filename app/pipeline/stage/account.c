@@ -516,43 +516,8 @@ static bool is_plain_datagram(const struct lcore *lcore, struct rte_mbuf *m, con
 	       pkt->payload_off + pkt->payload_len <= m->data_len && !datagram_asks(lcore, m, pkt);
 }
 
-// To the decoder, and out; what it finds to decide goes on with that stage.
-static void follow(
-	struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup, unsigned half)
-{
-	struct pkt *pkt = pkt_of(m);
-	struct packet_ctx ctx = {
-		.m = m,
-		.pkt = pkt,
-		.key = lookup->key,
-		.ref = lookup->ref,
-		.half = half,
-		.flags = lookup->v6 ? CTX_V6 : 0,
-	};
-	struct inspection in = {
-		.lcore = lcore,
-		.ctx = &ctx,
-		.flow = flow_at(lcore->flows, lookup->ref),
-		.cold = flow_cold_at(lcore->flows, lookup->ref),
-	};
-	uint64_t *offset64 = &in.cold->half[half].offset64;
-	const struct span span = {
-		.offset64 = *offset64,
-		.unchecked = rte_pktmbuf_mtod_offset(m, const uint8_t *, pkt->payload_off),
-		.extent = pkt->payload_len,
-		.half = (uint8_t)half,
-		.flags = SPAN_DATAGRAM,
-	};
-
-	*offset64 += pkt->payload_len;
-	inspect_follow(&in, &span);
-	if (unlikely(ctx.flags & (CTX_UNDECIDED | CTX_DECODED)))
-		stages_decide(lcore, &ctx);
-	else
-		egress_packet(lcore, m, lookup->ref, EGRESS_FLOW);
-}
-
-bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
+bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup,
+	struct packet_ctx *ctx)
 {
 	uint32_t ref = lookup->ref;
 
@@ -571,6 +536,14 @@ bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_
 	stage_account_final(lcore, ref, m, half);
 	pkt->flow = ref;
 	pkt->flow_gen = flow->gen;
-	follow(lcore, m, lookup, half);
+	*ctx = (struct packet_ctx){
+		.m = m,
+		.pkt = pkt,
+		.key = lookup->key,
+		.ref = ref,
+		.half = half,
+		.flags = lookup->v6 ? CTX_V6 : 0,
+	};
+	inspect_followed(lcore, ctx);
 	return true;
 }

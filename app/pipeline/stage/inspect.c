@@ -101,6 +101,28 @@ enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx)
 	return packet_bad_checksum(lcore, ctx);
 }
 
+void inspect_followed(struct lcore *lcore, struct packet_ctx *ctx)
+{
+	const struct pkt *pkt = ctx->pkt;
+	struct inspection in = {
+		.lcore = lcore,
+		.ctx = ctx,
+		.flow = flow_at(lcore->flows, ctx->ref),
+		.cold = flow_cold_at(lcore->flows, ctx->ref),
+	};
+	uint64_t *offset64 = &in.cold->half[ctx->half].offset64;
+	const struct span span = {
+		.offset64 = *offset64,
+		.unchecked = rte_pktmbuf_mtod_offset(ctx->m, const uint8_t *, pkt->payload_off),
+		.extent = pkt->payload_len,
+		.half = (uint8_t)ctx->half,
+		.flags = SPAN_DATAGRAM,
+	};
+
+	*offset64 += pkt->payload_len;
+	inspect_decoder(&in, &span);
+}
+
 static void inspect_datagram(struct inspection *in)
 {
 	const struct pkt *pkt = in->ctx->pkt;

@@ -16,6 +16,10 @@ struct inspection {
 	bool doubted; // the span at hand is classified before it is fed to what was announced
 };
 
+// A datagram, in one piece, of a flow of which nobody but its decoder wants anything
+// (packet_followed).
+void inspect_followed(struct lcore *lcore, struct packet_ctx *ctx);
+
 // The policy may drop packets of the flow.
 static inline bool inspect_enforces(const struct lcore *lcore, const struct flow *flow)
 {

@@ -489,7 +489,7 @@ static __rte_noinline void overhear(struct inspection *in, const struct span *sp
 	begin_content(in, span, known ? NULL : &seen);
 }
 
-void inspect_follow(struct inspection *in, const struct span *span)
+void inspect_decoder(struct inspection *in, const struct span *span)
 {
 	feed_decoder(in, span);
 }

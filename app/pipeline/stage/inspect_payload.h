@@ -9,8 +9,8 @@
 
 // To whoever looks at the flow. The context says what came of it: undecided, starved.
 void inspect_span(struct inspection *in, const struct span *span);
-// A datagram of a flow of which nobody but its decoder wants anything (packet_followed).
-void inspect_follow(struct inspection *in, const struct span *span);
+// To its decoder alone.
+void inspect_decoder(struct inspection *in, const struct span *span);
 // That nothing follows in a half: to its decoder.
 void inspect_fin(struct inspection *in, const struct span *span);
 // Bytes of the packet at hand, from `offset` in the frame on, as inspect_span.

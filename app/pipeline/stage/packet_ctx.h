@@ -58,9 +58,11 @@ static inline void packet_flag_if(struct packet_ctx *ctx, uint32_t flag, bool on
 bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
 // The same of a datagram whose flow passes, and is not final only because a decoder follows it
-// (DNS, the DHT): its checksum, what it counts, and the decoder. What the decoder finds to decide
-// goes on with that stage. False: not such a packet, and nothing was done.
-bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup);
+// (DNS, the DHT): its checksum, what it counts, and the decoder, but not egress. `ctx` is filled:
+// where the decoder found something to decide, its flags say so. False: not such a packet, and
+// nothing was done.
+bool packet_followed(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup,
+	struct packet_ctx *ctx);
 
 // The fast path of a packet without a flow whose peer is blocked: what link, stateless, blocked,
 // checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
