@@ -6,6 +6,7 @@
 #include "classify/text.h"
 
 #define TLS_RECORD_BYTES     5
+#define TLS_CLIENT_HELLO     1
 #define TLS_RECORD_MAX_BYTES (16384 + 2048) // RFC 5246 6.2.3; TLS 1.3 has less
 
 enum tls_type {
@@ -52,9 +53,27 @@ static inline bool tls_wraps(const struct probe *probe)
 	return tls_is_record(half) || (!probe->midstream && tls_may_be_record(half));
 }
 
+// A record as only servers take them is no evidence by itself: a ClientHello has to follow.
+static inline enum verify tls_begins_lenient(struct text text)
+{
+	while (text.length > TLS_RECORD_BYTES && tls_may_be_record(text)) {
+		uint32_t length = TLS_RECORD_BYTES + octets_be16(text.at + 3);
+
+		if (text.at[0] == TLS_HANDSHAKE && length > TLS_RECORD_BYTES)
+			return text.at[TLS_RECORD_BYTES] == TLS_CLIENT_HELLO ? VERIFY_DPI
+									     : VERIFY_NO;
+		text = text_from(text, length < text.length ? length : text.length);
+	}
+	return !text.length || text.length <= TLS_RECORD_BYTES ? VERIFY_MORE : VERIFY_NO;
+}
+
 static inline enum verify tls_wrapped(const struct probe *probe, uint16_t port)
 {
-	return probe->dport == port || probe->sport == port ? VERIFY_DPI : VERIFY_NO;
+	const struct text half = probe_text(probe);
+
+	if (probe->dport != port && probe->sport != port)
+		return VERIFY_NO;
+	return tls_is_record(half) ? VERIFY_DPI : tls_begins_lenient(half);
 }
 
 #endif

@@ -17,9 +17,11 @@ static enum verify verify(const struct probe *probe)
 	unsigned version = at[0] >> 3 & 7, mode = at[0] & 7;
 	// precision is that of a fraction of a second, or not reported
 	bool clock = at[1] <= STRATUM_MAX && at[2] <= POLL_MAX && (at[3] >= 0xd0 || !at[3]);
+	// its distance from the root in seconds, with a sign, and how far off that may be: 16.16
+	bool near = (!at[4] || at[4] == 0xff) && !at[8];
 
-	return version >= 1 && version <= 4 && mode >= 1 && mode <= 5 && clock ? VERIFY_DPI
-									       : VERIFY_NO;
+	return version >= 1 && version <= 4 && mode >= 1 && mode <= 5 && clock && near ? VERIFY_DPI
+										       : VERIFY_NO;
 }
 
 const struct app_proto app_proto_ntp = {

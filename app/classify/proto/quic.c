@@ -88,7 +88,11 @@ static enum verify verify_old_google(struct text datagram)
 {
 	if (datagram.length < INITIAL_SEEN_MIN || (datagram.at[0] & 0xc9) != 0x09)
 		return VERIFY_NO;
-	return is_google_version(datagram.at + 9) ? VERIFY_DPI : VERIFY_NO;
+	const uint8_t *version = datagram.at + 9;
+
+	return is_google_version(version) && version[0] == 'Q' && memcmp(version + 2, "43", 2) <= 0
+		       ? VERIFY_DPI
+		       : VERIFY_NO;
 }
 
 // A tag of QUIC Crypto: capitals and digits, if shorter than four filled up with 0 or, for what

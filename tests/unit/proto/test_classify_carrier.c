@@ -487,6 +487,8 @@ static void test_quic(void **state)
 		"abcdefghQ043\1",
 		14);
 	assert_string_equal(udp(initial, sizeof(initial)), "quic");
+	memcpy(initial + 9, "Q044", 4); // has a long header
+	assert_string_equal(udp(initial, sizeof(initial)), "");
 }
 
 static void test_quic_refused(void **state)

@@ -93,6 +93,8 @@ static void test_gnutella(void **state)
 		UDP(0, MODERN "\0\x01\0\0\0\0\0", "gnutella"),
 		UDP(0, "GND\x10\x3e\x92\x01\x01T\x0bQKRP\x06RNA]/\xe2\x35\tp", "gnutella"),
 		UDP(1, "GND\0\x3e\x92\x01\0", "gnutella"),
+		UDP(0, "GND\x11\x3e\x92\x01\x01\x78\x9c\x4b", "gnutella"),
+		UDP(0, "GND\x11\x3e\x92\x02\x03\x01\x02\x03", "gnutella"),
 		// another length; a type that does not exist; padding; a ping without marks; no
 		// vendor
 		NOT_UDP(0, GUID "\x44\0\0\x09\0\0\0\x05GTKG\0\0!", "gnutella"),
@@ -101,6 +103,9 @@ static void test_gnutella(void **state)
 		NOT_UDP(0, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "gnutella"),
 		NOT_UDP(0, "abcdabcdabcdabcd\0\x01\0\0\0\0\0", "gnutella"),
 		// part 2 of 1; an acknowledgement with content; no name
+		NOT_UDP(0, "GND\x11\x3e\x92\x01\x01\x78\x9d\x4b", "gnutella"), // no zlib
+		NOT_UDP(0, "GND\x11\x3e\x92\x01\x01\x88\x1c\x4b", "gnutella"),
+		NOT_UDP(0, "GND\x11\x3e\x92\x01\x01\x78\x9c", "gnutella"),
 		NOT_UDP(0, "GND\0\x3e\x92\x02\x01T\x0bQKRP\x06RNA", "gnutella"),
 		NOT_UDP(0, "GND\0\x3e\x92\x01\0more", "gnutella"),
 		NOT_UDP(0, "GND\0\x3e\x92\x01\x01T\x0bqkrP\x06RNA", "gnutella"),

@@ -165,6 +165,36 @@ static void test_inside_tls(void **state)
 	}
 }
 
+// What servers pass over before a ClientHello has no more than twelve bits: it has to come.
+static void test_inside_lenient_tls(void **state)
+{
+	static const char warning[] = "\x15\x0a\x07\0\2\1\0", empty[] = "\x16\x0f\x0c\0\0";
+	static const char hello[] = "\x16\x0a\x09\0\x31\1\0\0\x2d\3\3"
+				    "abcdefghijklmnopqrstuvwxyz012345\0\0\4\x13\1\x13\2\1\0\0\0";
+	static const char other[] = "\x16\x0a\x09\0\x31\7\0\0\x2d",
+			  sealed[] = "\x17\x0a\x09\0\3abcdefgh";
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 465);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, LITERAL(warning));
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_C2S, LITERAL(empty));
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_C2S, hello, 5);
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_C2S, hello + 5, sizeof(hello) - 6);
+	assert_string_equal(rig_app(&flow), "smtp");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 465);
+	rig_feed(&flow, HALF_C2S, LITERAL(other));
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 993);
+	rig_feed(&flow, HALF_C2S, LITERAL(sealed)); // and octets that are no record
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+}
+
 static void test_cuts(void **state)
 {
 	static const struct {
@@ -396,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_midstream),
 		cmocka_unit_test(test_news_midway),
 		cmocka_unit_test(test_inside_tls),
+		cmocka_unit_test(test_inside_lenient_tls),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_smtp_tunnel),
 		cmocka_unit_test(test_expected),

@@ -161,6 +161,27 @@ static void dhcp(void **state)
 	assert_string_equal(rig_first(rig, UDP, HALF_C2S, bytes, sizeof(bytes)), "");
 }
 
+// A clock says how far it is from its root: seconds, not hours.
+static void far_clocks(void **state)
+{
+	static const struct {
+		unsigned at;
+		uint8_t octet;
+		const char *app;
+	} clocks[] = {{4, 0, "ntp"}, {4, 0xff, "ntp"}, {4, 1, ""}, {4, 0x80, ""}, {8, 1, ""}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		uint8_t answer[48] = "\x24\x02\x06\xe9\0\0\x12\0\0\0\x13\0";
+		struct rig_flow flow = rig_flow(rig, UDP, 40000, 123);
+
+		answer[clocks[i].at] = clocks[i].octet;
+		rig_feed(&flow, HALF_S2C, answer, sizeof(answer));
+		assert_string_equal(rig_app(&flow), clocks[i].app);
+		rig_end(&flow);
+	}
+}
+
 static void random_bytes(void **state)
 {
 	(void)state;
@@ -183,6 +204,7 @@ int main(void)
 		cmocka_unit_test(each_begins),
 		cmocka_unit_test(lengths_count),
 		cmocka_unit_test(dhcp),
+		cmocka_unit_test(far_clocks),
 		cmocka_unit_test(random_bytes),
 	};
 	int failed;

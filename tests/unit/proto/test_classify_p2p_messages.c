@@ -101,6 +101,12 @@ static void test_edonkey_datagrams(void **state)
 	static const char search[] = "\xe4\x30" HASH16 "\0", found[] = "\xe4\x38" HASH16 "\x01\0";
 	static const char publish[] = "\xe4\x40" HASH16 "\x01\0" HASH16 "\x01\0",
 			  published[] = "\xe4\x48" HASH16 "\x01";
+	// the second is no answer to the first: of another file, or without tags
+	static const struct form strangers[][2] = {
+		{FORM("\xe3\x9a" HASH16), FORM("\xe3\x9b" ZERO8 ZERO8 "\x01 and so on")},
+		{FORM("\xe3\x98\x01\x04\0"),
+			FORM("\xe3\x99" HASH16 "\x07\x02\0\xc0\x36\x12\0\0\0\x01")},
+	};
 	static const struct form exchanges[][2] = {
 		{FORM(search), FORM(found)},
 		{FORM(publish), FORM(published)},
@@ -117,6 +123,14 @@ static void test_edonkey_datagrams(void **state)
 			rig_feed(&flow, 0, weak[i].text, weak[i].length);
 		assert_string_equal(rig_app(&flow), "edonkey");
 		assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+		rig_end(&flow);
+	}
+	for (size_t i = 0; i < N_OF(strangers); i++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+
+		for (unsigned half = 0; half < 2; half++)
+			rig_feed(&flow, half, strangers[i][half].text, strangers[i][half].length);
+		assert_string_equal(rig_app(&flow), "");
 		rig_end(&flow);
 	}
 	for (size_t i = 0; i < N_OF(exchanges); i++) {

@@ -353,6 +353,8 @@ static bool description_good(struct edonkey_reader in)
 	return !in.left;
 }
 
+#define RESULT_TAGS 32 // no more are believed
+
 // A result: hash, client, port, how many tags, tags; the next one begins with its opcode.
 static bool result_good(struct edonkey_reader in)
 {
@@ -361,7 +363,7 @@ static bool result_good(struct edonkey_reader in)
 	uint32_t tags = octets_le32(in.at + 22);
 
 	edonkey_skip(&in, 26);
-	if (!tags || tags > 32 || !edonkey_skip_tags(&in, tags))
+	if (!tags || tags > RESULT_TAGS || !edonkey_skip_tags(&in, tags))
 		return false;
 	return !in.left || (in.left > 2 && in.at[0] == EDONKEY_ED2K && in.at[1] == 0x99);
 }
@@ -393,8 +395,9 @@ static enum verify verify_server(const struct probe *probe)
 		edonkey_remember(probe, 0xa2, octets_le32(at));
 		return octets_le16(at) == 0xf0ff ? VERIFY_DPI : VERIFY_MORE;
 	case 0xa3: // its answer
-		if (left >= 8 && edonkey_asked(probe, 0xa2, &challenge))
-			return VERIFY_YES;
+		if (left >= 8 && edonkey_asked(probe, 0xa2, &challenge) &&
+			(challenge & 0xffff) == 0xf0ff)
+			return challenge == octets_le32(at) ? VERIFY_YES : VERIFY_NO;
 		return description_good((struct edonkey_reader){at, left}) ? VERIFY_DPI : VERIFY_NO;
 	case 0x98: // search
 	case 0x92:
@@ -404,7 +407,8 @@ static enum verify verify_server(const struct probe *probe)
 		edonkey_remember(probe, 0x98, 0);
 		return VERIFY_MORE;
 	case 0x99: // results: hash, client, port, tags
-		if (left >= 26 && edonkey_asked(probe, 0x98, &challenge))
+		if (left >= 26 && edonkey_asked(probe, 0x98, &challenge) &&
+			octets_le32(at + 22) - 1 < RESULT_TAGS)
 			return VERIFY_YES;
 		return result_good((struct edonkey_reader){at, left}) ? VERIFY_DPI : VERIFY_NO;
 	case 0x9a: // sources: hashes
@@ -414,7 +418,8 @@ static enum verify verify_server(const struct probe *probe)
 		edonkey_remember(probe, 0x9a, octets_le32(at));
 		return VERIFY_MORE;
 	case 0x9b: // found: hash, how many, addresses
-		if (left >= 17 && edonkey_asked(probe, 0x9a, &challenge))
+		if (left >= 17 && edonkey_asked(probe, 0x9a, &challenge) &&
+			challenge == octets_le32(at) && left >= 17u + 6u * at[16])
 			return VERIFY_YES;
 		return left >= 23 && left == 17u + 6u * at[16] && edonkey_is_hash(at)
 			       ? edonkey_twice(probe)

@@ -57,6 +57,12 @@ enum {
 	GND_DEFLATE = 1,
 };
 
+// RFC 1950 2.2: deflate, with a window of 32 KiB at most, and a check of five bits.
+static bool is_zlib(const uint8_t *at, uint32_t length)
+{
+	return length > 2 && (at[0] & 15) == 8 && at[0] >> 4 <= 7 && octets_be16(at) % 31 == 0;
+}
+
 static enum verify verify_gnd(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes;
@@ -68,8 +74,10 @@ static enum verify verify_gnd(const struct probe *probe)
 		return length == GND_HEADER ? VERIFY_DPI : VERIFY_NO;
 	if (at[6] > at[7])
 		return VERIFY_NO;
-	if (at[6] > 1 || at[3] & GND_DEFLATE)
-		return VERIFY_DPI;
+	if (at[6] > 1) // no more is known of a later part: 28 bits
+		return VERIFY_PARTIAL;
+	if (at[3] & GND_DEFLATE)
+		return is_zlib(at + GND_HEADER, length - GND_HEADER) ? VERIFY_DPI : VERIFY_NO;
 	// a packet: control, its length, a name in capitals
 	if (length < GND_HEADER + 1)
 		return VERIFY_NO;
