@@ -65,6 +65,7 @@ struct row {
 #define RECORD     "\xc0\x0c\0\1\0\1\0\0\1\x2c\0\4\xc6\x33\x64\7"
 #define ANNOUNCE   "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" // of 82 octets behind the transaction
 #define TIMES_5(x) x x x x x
+#define ZEROS_55   TIMES_5("\0\0\0\0\0\0\0\0\0\0\0")
 #define PUSH       "0123456789abcdef\x40\1\0\x1a\0\0\0" TARGET "\0\0\0\0\x0a\0\0\x63\xcb\x18"
 
 static const struct row rows[] = {
@@ -136,11 +137,14 @@ static const struct row rows[] = {
 		SAID(S2C, "0123456789abcdef\x01\1\0\0\0\0\0"), SAID(S2C, PUSH), 0, 16},
 	{"an FTP server that listens", "ftp", IPPROTO_TCP, {}, SAID(C2S, "PASV\r\n"),
 		SAID(S2C, "227 Entering Passive Mode (198,51,100,2,200,1)\r\n"), 0, 4},
+	{"a voice server of Discord", "discord", IPPROTO_UDP, {},
+		SAID(C2S, "\0\1\0\x46SSRC" ZEROS_55 "\0\0\0\0\0\0\0\0\0\x1a\xe1"),
+		SAID(S2C, "\0\2\0\x46SSRC192.0.2.1" ZEROS_55 "\x1a\xe1"), 4, 4},
 };
 
 // Those who say nothing but of themselves, or offer to whom they speak to, in a connection: that
 // both its ends were heard is asked by the pipeline. TFTP's request names its answer itself.
-static const char *const of_themselves[] = {"irc", "xmpp", "msn", "tftp"};
+static const char *const of_themselves[] = {"irc", "xmpp", "msn", "sip", "tftp"};
 
 struct flow {
 	const struct row *row;
