@@ -248,8 +248,8 @@ void look_at_shapes(const struct classifier *classifier, struct job *job)
 	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
 		const struct shape *shape = &classifier->shapes[udp][i];
 		enum verify answer = ask(job->look, shape->app,
-			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe,
-			probe.half, &fresh);
+			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe, probe.half,
+			&fresh);
 
 		job->asked = probe.halves;
 		if (confidence_of(answer) != CONFIDENCE_NONE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does a datagram continue what the flow's halves have sent before, as RTP does?
+// Whether a datagram continues what the flow's halves have sent before, as RTP does.
 #include "classify/media.h"
 
 #define RTP_BYTES         12

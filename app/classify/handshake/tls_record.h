@@ -7,6 +7,7 @@
 
 #define TLS_RECORD_BYTES     5
 #define TLS_CLIENT_HELLO     1
+#define TLS_SERVER_HELLO     2
 #define TLS_RECORD_MAX_BYTES (16384 + 2048) // RFC 5246 6.2.3; TLS 1.3 has less
 
 enum tls_type {
@@ -53,18 +54,60 @@ static inline bool tls_wraps(const struct probe *probe)
 	return tls_is_record(half) || (!probe->midstream && tls_may_be_record(half));
 }
 
-// A record as only servers take them is no evidence by itself: a ClientHello has to follow.
-static inline enum verify tls_begins_lenient(struct text text)
-{
-	while (text.length > TLS_RECORD_BYTES && tls_may_be_record(text)) {
-		uint32_t length = TLS_RECORD_BYTES + octets_be16(text.at + 3);
+#define TLS_HELLO_HEAD 6 // type, length, version
 
-		if (text.at[0] == TLS_HANDSHAKE && length > TLS_RECORD_BYTES)
-			return text.at[TLS_RECORD_BYTES] == TLS_CLIENT_HELLO ? VERIFY_DPI
-									     : VERIFY_NO;
-		text = text_from(text, length < text.length ? length : text.length);
+// A ClientHello or ServerHello begins: its type, a length, a version, of which servers take more
+// than there are: then the length has to be that of its one record. Less of it is a hint.
+static inline enum verify tls_hello_begins(const uint8_t *head, uint32_t n, uint32_t record)
+{
+	if (!n)
+		return VERIFY_MORE;
+	if ((head[0] != TLS_CLIENT_HELLO && head[0] != TLS_SERVER_HELLO) || (n > 1 && head[1] > 1))
+		return VERIFY_NO;
+	if (n < TLS_HELLO_HEAD)
+		return VERIFY_PARTIAL;
+	return head[4] == 3 || octets_be32(head) % (1u << 24) + 4 == record ? VERIFY_DPI
+									    : VERIFY_PARTIAL;
+}
+
+// The first records of a connection: a hello, perhaps in pieces, or an alert; around a ClientHello
+// servers take more than a specification has.
+static inline enum verify tls_begins(struct text text)
+{
+	uint8_t head[TLS_HELLO_HEAD];
+	uint32_t n = 0, record = 0;
+
+	if (tls_is_record(text) && text.at[0] == TLS_ALERT && text.length > TLS_RECORD_BYTES + 1)
+		return octets_be16(text.at + 3) == 2 && text.at[5] && text.at[5] <= 2 ? VERIFY_DPI
+										      : VERIFY_NO;
+	while (n < TLS_HELLO_HEAD && text.length >= TLS_RECORD_BYTES) {
+		bool hello = text.at[0] == TLS_HANDSHAKE;
+
+		if (!tls_may_be_record(text))
+			return VERIFY_NO;
+		record = octets_be16(text.at + 3);
+		text = text_from(text, TLS_RECORD_BYTES);
+		uint32_t here = record < text.length ? record : text.length;
+
+		for (uint32_t i = 0; hello && i < here && n < TLS_HELLO_HEAD; i++)
+			head[n++] = text.at[i];
+		text = text_from(text, here);
 	}
-	return !text.length || text.length <= TLS_RECORD_BYTES ? VERIFY_MORE : VERIFY_NO;
+	return tls_hello_begins(head, n, record);
+}
+
+// Where the beginning was not seen: a record and the head of another, or one that ends with what is
+// here, hold 36 bits; one that goes on is a hint.
+static inline enum verify tls_continues(struct text text)
+{
+	uint32_t length = TLS_RECORD_BYTES + octets_be16(text.at + 3);
+
+	if (text.at[0] == TLS_HANDSHAKE && tls_begins(text) == VERIFY_DPI)
+		return VERIFY_DPI;
+	if (length == text.length)
+		return VERIFY_DPI;
+	return length < text.length && tls_is_record(text_from(text, length)) ? VERIFY_DPI
+									      : VERIFY_PARTIAL;
 }
 
 static inline enum verify tls_wrapped(const struct probe *probe, uint16_t port)
@@ -73,7 +116,7 @@ static inline enum verify tls_wrapped(const struct probe *probe, uint16_t port)
 
 	if (probe->dport != port && probe->sport != port)
 		return VERIFY_NO;
-	return tls_is_record(half) ? VERIFY_DPI : tls_begins_lenient(half);
+	return probe->midstream ? tls_continues(half) : tls_begins(half);
 }
 
 #endif

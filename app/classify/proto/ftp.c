@@ -58,6 +58,24 @@ static bool is_verb(struct text verb, struct text rest)
 	return text_is_among(verb, own_verbs) || text_is_among(verb, shared_verbs);
 }
 
+// A command, and what the server has said to it, if that was seen.
+static enum verify verify_command(
+	const struct probe *probe, const struct dialogue *dialogue, struct text verb)
+{
+	if (!dialogue->server.length && probe->one_sided)
+		return dialogue_alone(dialogue_lines(dialogue->client, shared_verbs, own_verbs));
+	if (dialogue->server.length < 4)
+		return text_is_among(verb, own_verbs) && probe->n_data_pkts > 1 ? VERIFY_PARTIAL
+										: VERIFY_MORE;
+	// QUIT, HELP and NOOP are SMTP's as well: leave those to the greeting's words.
+	if (text_is(verb, "QUIT") || text_is(verb, "HELP") || text_is(verb, "NOOP"))
+		return verify_greeting(dialogue_greeting(dialogue->server));
+	return text_reply_code(dialogue->server) < 200 ||
+			       verify_greeting(dialogue_greeting(dialogue->server)) != VERIFY_NO
+		       ? VERIFY_YES
+		       : VERIFY_NO;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct dialogue dialogue = dialogue_of(probe, is_coded_reply);
@@ -73,18 +91,7 @@ static enum verify verify(const struct probe *probe)
 			       : verify_greeting(dialogue_greeting(dialogue.server));
 	if (!is_verb(verb, rest) || !text_is_printable(rest))
 		return VERIFY_NO;
-	if (!dialogue.server.length && probe->one_sided)
-		return dialogue_alone(dialogue_lines(dialogue.client, shared_verbs, own_verbs));
-	if (dialogue.server.length < 4)
-		return text_is_among(verb, own_verbs) && probe->n_data_pkts > 1 ? VERIFY_PARTIAL
-										: VERIFY_MORE;
-	// QUIT, HELP and NOOP are SMTP's as well: leave those to the greeting's words.
-	if (text_is(verb, "QUIT") || text_is(verb, "HELP") || text_is(verb, "NOOP"))
-		return verify_greeting(dialogue_greeting(dialogue.server));
-	return text_reply_code(dialogue.server) < 200 ||
-			       verify_greeting(dialogue_greeting(dialogue.server)) != VERIFY_NO
-		       ? VERIFY_YES
-		       : VERIFY_NO;
+	return verify_command(probe, &dialogue, verb);
 }
 
 enum {                // in the memo

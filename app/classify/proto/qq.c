@@ -7,7 +7,7 @@
 // 0x29 (LagrangeCore, "highway"): in a datagram 48 bits, in a stream the head's first fields. And
 // over UDP 0x02, the length, 0 (nDPI): 32 bits, a hint.
 // Fixed in one: 16 bits of frame, 8 of the command, 2 of the version, 3 of the body's length; over
-// TCP also 16 of the length. A body of another length waits for a second packet of that user.
+// TCP also 16 of the length. In a datagram that is a hint, and two packets of one user are proof.
 #include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/text.h"
@@ -57,10 +57,8 @@ static enum verify verify_packet(const struct probe *probe, struct text packet)
 	number = octets_be32(packet.at + 7);
 	if (known[0] == number)
 		return VERIFY_YES;
-	if ((packet.length - HEAD - 1) % 8 == 0)
-		return VERIFY_DPI;
 	known[0] = number;
-	return VERIFY_MORE;
+	return (packet.length - HEAD - 1) % 8 == 0 ? VERIFY_PARTIAL : VERIFY_MORE;
 }
 
 // A protobuf: field 1, in it field 1, the version 1, and field 2, the user's number as text.

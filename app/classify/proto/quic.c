@@ -19,8 +19,13 @@ static bool is_ietf_version(uint32_t version)
 {
 	return version == 1 || version == 0x6b3343cf || version == 0x709a50c4 ||
 	       (version >= 0xff000016 && version <= 0xff000022) ||
-	       (version >= 0xfaceb001 && version <= 0xfaceb00f) ||
-	       (version & 0x0f0f0f0f) == 0x0a0a0a0a; // RFC 9000 15: forces a negotiation
+	       (version >= 0xfaceb001 && version <= 0xfaceb00f);
+}
+
+// RFC 9000 15: of no use but that a negotiation is forced.
+static bool is_reserved_version(uint32_t version)
+{
+	return (version & 0x0f0f0f0f) == 0x0a0a0a0a;
 }
 
 // "Q050", "T051": Google's versions in letters.
@@ -79,7 +84,7 @@ static enum verify verify_negotiation(struct text datagram)
 		return VERIFY_NO;
 	for (; rest.length; rest = text_from(rest, 4))
 		if (is_ietf_version(octets_be32(rest.at)) || is_google_version(rest.at))
-			return VERIFY_DPI;
+			return VERIFY_DPI; // reserved ones stand beside these
 	return VERIFY_NO;
 }
 
@@ -90,9 +95,10 @@ static enum verify verify_old_google(struct text datagram)
 		return VERIFY_NO;
 	const uint8_t *version = datagram.at + 9;
 
-	return is_google_version(version) && version[0] == 'Q' && memcmp(version + 2, "43", 2) <= 0
-		       ? VERIFY_DPI
-		       : VERIFY_NO;
+	if (!is_google_version(version) || version[0] != 'Q' || memcmp(version + 2, "43", 2) > 0)
+		return VERIFY_NO;
+	// the client's hello is in clear, behind number, hash and the head of a stream's frame
+	return memmem(datagram.at, MESSAGE_BEFORE, "CHLO", 4) ? VERIFY_DPI : VERIFY_PARTIAL;
 }
 
 // A tag of QUIC Crypto: capitals and digits, if shorter than four filled up with 0 or, for what
@@ -159,8 +165,12 @@ static enum verify verify(const struct probe *probe)
 		return verify_negotiation(datagram);
 	if (is_google_version(datagram.at + 1))
 		return verify_google_long(datagram, hidden);
-	return is_ietf_version(octets_be32(datagram.at + 1)) ? verify_long(datagram, hidden)
-							     : VERIFY_NO;
+	if (is_ietf_version(octets_be32(datagram.at + 1)))
+		return verify_long(datagram, hidden);
+	bool reserved = is_reserved_version(octets_be32(datagram.at + 1));
+
+	// 16 bits of the version: that the server negotiates is proof
+	return reserved && verify_long(datagram, hidden) != VERIFY_NO ? VERIFY_PARTIAL : VERIFY_NO;
 }
 
 // RFC 9000 17.3: a short header is 01, bits of which RFC 9001 5.4 hides five, the other end's

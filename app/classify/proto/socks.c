@@ -8,6 +8,13 @@
 #define SOCKS4_BYTES  8
 #define REQUEST_KNOWN 5 // octets of a request that say to what kind of address
 
+// RFC 1928 3, and IANA's registry of methods.
+#define METHOD_GSSAPI   1
+#define METHOD_PASSWORD 2
+#define METHOD_LAST     9
+#define METHOD_PRIVATE  0x80
+#define METHOD_NONE     0xff
+
 // 0.0.0.x: the host follows by name.
 static bool is_socks4a(struct text client)
 {
@@ -67,6 +74,32 @@ static bool is_socks5_request(struct text request)
 	}
 }
 
+// As much as tells to what kind of address.
+static bool is_request_head(struct text next)
+{
+	const uint8_t *at = next.at;
+
+	return at[0] == 5 && at[1] && at[1] <= 3 && !at[2] &&
+	       (at[3] == 1 || at[3] == 3 || at[3] == 4);
+}
+
+// What the client says once the server has chosen. It waits for the choice, and the server for it.
+static enum verify verify_chosen(uint8_t method, struct text next, uint32_t n_server)
+{
+	if (!next.length)
+		return n_server == 2 ? VERIFY_PARTIAL : VERIFY_NO;
+	if (method == METHOD_GSSAPI || method == METHOD_PASSWORD) // RFC 1961 3, RFC 1929 2
+		return next.at[0] == 1 ? VERIFY_YES : VERIFY_NO;
+	if (method) // others have no frame that they share
+		return method <= METHOD_LAST || method >= METHOD_PRIVATE ? VERIFY_PARTIAL
+									 : VERIFY_NO;
+	// a name of 40 letters may be a bytestream's of XMPP: that shows when all of it is here
+	if (next.length < REQUEST_KNOWN || (next.at[3] == 3 && next.at[4] == XMPP_BYTESTREAM_NAME &&
+						   next.length < XMPP_BYTESTREAM_REQUEST))
+		return VERIFY_PARTIAL;
+	return is_request_head(next) ? VERIFY_YES : VERIFY_NO;
+}
+
 // RFC 1928 3: 5, n, n methods; the answer: 5, one of them or 0xff.
 static enum verify verify_socks5(const struct probe *probe, struct text client, struct text server)
 {
@@ -87,19 +120,11 @@ static enum verify verify_socks5(const struct probe *probe, struct text client, 
 		return VERIFY_NO;
 	if (server.length < 2)
 		return VERIFY_MORE;
-	if (server.at[1] == 0xff)
-		return server.length == 2 ? VERIFY_DPI : VERIFY_NO;
+	if (server.at[1] == METHOD_NONE)
+		return server.length == 2 && client.length == 2 + n ? VERIFY_DPI : VERIFY_NO;
 	if (!memchr(client.at + 2, server.at[1], n))
 		return VERIFY_NO;
-	if (server.at[1]) // what comes next is who the client is
-		return VERIFY_YES;
-	struct text request = text_from(client, 2 + n);
-	// a name of 40 letters may be a bytestream's of XMPP: that shows when all of it is here
-	bool whole = request.length >= REQUEST_KNOWN &&
-		     (request.at[3] != 3 || request.at[4] != XMPP_BYTESTREAM_NAME ||
-			     request.length >= XMPP_BYTESTREAM_REQUEST);
-
-	return whole ? VERIFY_YES : VERIFY_PARTIAL;
+	return verify_chosen(server.at[1], text_from(client, 2 + n), server.length);
 }
 
 static enum verify verify(const struct probe *probe)

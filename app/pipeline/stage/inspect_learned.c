@@ -414,6 +414,18 @@ static bool uncloaks(
 	return true;
 }
 
+// The flow may be what its ends are known for.
+static bool may_be(const struct inspection *in, const struct span *span,
+	const struct classify_work *work, const struct classify_verdict *verdict)
+{
+	const struct flow_cold *cold = in->cold;
+
+	// a flow that says itself what it wants, and nothing that we know, is not of the name
+	if (cold->learned_from == LEARNED_DNS)
+		return !cold->named && !work->awaits_name;
+	return looks_like(in, cold->learned_app, span) || (verdict->final && !has_media(verdict));
+}
+
 bool learned_apply(struct inspection *in, const struct span *span, const struct classify_work *work,
 	struct classify_verdict *verdict)
 {
@@ -434,11 +446,7 @@ bool learned_apply(struct inspection *in, const struct span *span, const struct 
 		contradict(in, verdict);
 		return false;
 	}
-	// a flow that says itself what it wants, and nothing that we know, is not of the name
-	if (cold->learned_from == LEARNED_DNS && (cold->named || work->awaits_name))
-		return false;
-	if (cold->learned_from != LEARNED_DNS && !looks_like(in, app, span) &&
-		(!verdict->final || has_media(verdict)))
+	if (!may_be(in, span, work, verdict))
 		return false;
 	verdict->app = app;
 	verdict->signature = UINT16_MAX;

@@ -437,6 +437,12 @@ static bool reask_good(const uint8_t *at, uint32_t left)
 	return left >= 20 && left == 20 + (octets_le16(at + EDONKEY_HASH) + 7u) / 8;
 }
 
+// A number of 16 bits; newer clients say before it how many parts there are, and a bit for each.
+static bool rank_good(const uint8_t *at, uint32_t left)
+{
+	return left == 2 || (left >= 4 && left == 4 + (octets_le16(at) + 7u) / 8);
+}
+
 // Which of its octets are not by chance (eMule's CPreferences, aMule's SetUserHash).
 static bool is_user_hash(const uint8_t *at)
 {
@@ -450,16 +456,13 @@ static enum verify verify_client(const struct probe *probe)
 
 	switch (probe->bytes[1]) {
 	case 0x90: // still waiting for this file: hash and more
-		if (left < 16)
+		if (left < EDONKEY_HASH || !reask_good(at, left) || !edonkey_is_hash(at))
 			return VERIFY_NO;
 		edonkey_remember(probe, 0x90, 0);
-		return reask_good(at, left) && edonkey_is_hash(at) ? edonkey_twice(probe)
-								   : VERIFY_MORE;
+		return edonkey_twice(probe);
 	case 0x91: // your rank
-		return (left == 2 || (left >= 4 && left < 64)) &&
-				       edonkey_asked(probe, 0x90, &ignored)
-			       ? VERIFY_YES
-			       : VERIFY_NO;
+		return rank_good(at, left) && edonkey_asked(probe, 0x90, &ignored) ? VERIFY_YES
+										   : VERIFY_NO;
 	case 0x92: // not here
 	case 0x93: // queue full
 		return !left && edonkey_asked(probe, 0x90, &ignored) ? VERIFY_YES : VERIFY_NO;

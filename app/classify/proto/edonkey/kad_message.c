@@ -134,11 +134,11 @@ enum verify kad_verify(const struct probe *probe)
 	case 0x19: // its answer
 		return kad_hello_good((struct edonkey_reader){at, left}) ? VERIFY_YES : VERIFY_NO;
 	case 0x20:
-	case 0x21: // route: how many contacts, target, receiver
-		return left == 33 && (at[0] == 2 || at[0] == 4 || at[0] == 11) &&
-				       edonkey_is_hash(at + 1) && edonkey_is_hash(at + 17)
-			       ? VERIFY_DPI
-			       : VERIFY_NO;
+	case 0x21: // route: how many contacts, target, receiver; 22 bits and a length
+		if (left != 33 || (at[0] != 2 && at[0] != 4 && at[0] != 11) ||
+			!edonkey_is_hash(at + 1) || !edonkey_is_hash(at + 17))
+			return VERIFY_NO;
+		return probe->memo->word[4]++ ? VERIFY_DPI : VERIFY_PARTIAL;
 	case 0x28:
 	case 0x29: // its answer: target, contacts
 		if (left < 17)
