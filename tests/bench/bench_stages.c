@@ -156,6 +156,20 @@ static const char *const way_names[] = {
 	[WAY_CLASSIFIED] = "all stages while it was classified",
 };
 
+// How many packets of a round of `pkts` should take all stages: handshakes, which came before it,
+// those that classification has read, and one or two of a unit until both its halves are settled.
+static uint64_t classified(const struct rig *rig, const struct stats *before, const uint64_t *taken,
+	uint64_t pkts, uint64_t units)
+{
+	const struct stats *now = &rig->lcore->stats;
+	uint64_t all = now->received_pkts - before->received_pkts;
+	uint64_t least = all - pkts + now->classify_pkts - before->classify_pkts;
+	bool settles = taken[WAY_STAGES] >= least && taken[WAY_STAGES] <= least + 2 * units &&
+		       taken[WAY_STAGES] + taken[WAY_FINAL] == all;
+
+	return settles ? taken[WAY_STAGES] : least;
+}
+
 // Ends the program unless the packets of one more round take the way that the scenario is about.
 // Prints how many states of the classifier each unit takes.
 static void check_way(struct rig *rig, const struct scenario *scenario, unsigned *n, enum kind kind,
@@ -179,14 +193,8 @@ static void check_way(struct rig *rig, const struct scenario *scenario, unsigned
 		[WAY_CLASSIFIED] = costs[METER_STAGES].pkts,
 	};
 
-	if (scenario->way == WAY_CLASSIFIED) { // and handshakes, which came before the round
-		uint64_t others = rig->lcore->stats.received_pkts - before.received_pkts - pkts;
-
-		expected = rig->lcore->stats.classify_pkts - before.classify_pkts;
-		if (costs[METER_FINAL].pkts + expected != pkts)
-			expected = pkts;
-		expected += others;
-	}
+	if (scenario->way == WAY_CLASSIFIED)
+		expected = classified(rig, &before, taken, pkts, units);
 	if (taken[scenario->way] != expected)
 		rig_die("%s: %llu packets of %llu took %s: all stages %llu, final %llu, followed "
 			"%llu, cache %llu",
