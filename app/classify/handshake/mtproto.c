@@ -104,6 +104,6 @@ enum mtproto_seen mtproto_open(
 
 	if (tag != 0xefefefef && tag != 0xeeeeeeee && tag != 0xdddddddd)
 		return MTPROTO_NOTHING;
-	return is_centre((int16_t)octets_le16(clear + CENTRE_AT - TAG_AT)) ? MTPROTO_CENTRE
+	return is_centre((int16_t)octets_le16(&clear[CENTRE_AT - TAG_AT])) ? MTPROTO_CENTRE
 									   : MTPROTO_TAG;
 }
