@@ -90,6 +90,11 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 	unsigned ours = weight(app, signature, confidence);
 	unsigned best = weight(job->app, job->signature, job->confidence);
 
+	if (confidence >= CONFIDENCE_DPI && confidence > job->carrier_confidence &&
+		app_is_carrier(app)) {
+		job->carrier = app;
+		job->carrier_confidence = confidence;
+	}
 	if (job->app != APP_NONE &&
 		(ours < best || (ours == best && !more_specific(job, app, signature, job->app,
 							 job->signature))))
@@ -254,6 +259,17 @@ static bool has_opened(const struct job *job, const struct classify_verdict *ver
 	return now && now->opens && before && before->media;
 }
 
+// What was found first carries what was found in it; the same may become surer.
+static void merge_carrier(const struct job *job, struct classify_verdict *verdict)
+{
+	if (verdict->carrier != APP_NONE && verdict->carrier != job->carrier)
+		return;
+	if (job->carrier_confidence <= verdict->carrier_confidence)
+		return;
+	verdict->carrier = job->carrier;
+	verdict->carrier_confidence = job->carrier_confidence;
+}
+
 static void merge(const struct job *job, struct classify_verdict *verdict)
 {
 	if (job->app == APP_NONE || has_opened(job, verdict))
@@ -340,10 +356,11 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		look_at_unmarked(classifier, &job, kept, verdict);
 	}
 	if (job.renamed || is_revoked(&job, verdict)) {
-		verdict->app = APP_NONE;
-		verdict->confidence = CONFIDENCE_NONE;
+		verdict->app = verdict->carrier = APP_NONE;
+		verdict->confidence = verdict->carrier_confidence = CONFIDENCE_NONE;
 	}
 	merge(&job, verdict);
+	merge_carrier(&job, verdict);
 	work->found = job.app;
 	work->found_by = job.halves;
 	if (settled(&job, verdict)) {

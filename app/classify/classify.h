@@ -152,13 +152,16 @@ static inline bool classify_packets_used_up(const struct classify_flow *flow)
 }
 
 struct classify_verdict {
-	uint16_t app;        // APP_NONE while unknown
-	uint16_t signature;  // index in the sigdb, or UINT16_MAX: a shape, an expectation or a port
-	uint8_t confidence;  // enum confidence
-	uint8_t n_data_pkts; // data packets seen when it was decided
-	bool final;          // true: do not call again (known for good, or given up)
-	bool gaveup;         // final because the budget ended; app may then be a port guess
-	bool nomem;          // final because no state was free
+	uint16_t app;       // APP_NONE while unknown
+	uint16_t signature; // index in the sigdb, or UINT16_MAX: a shape, an expectation or a port
+	uint16_t carrier;   // what it is carried by, or is itself, as far as payload proves it;
+			    // APP_NONE
+	uint8_t confidence; // enum confidence
+	uint8_t carrier_confidence; // CONFIDENCE_DPI or more, with a carrier
+	uint8_t n_data_pkts;        // data packets seen when it was decided
+	bool final;                 // true: do not call again (known for good, or given up)
+	bool gaveup;                // final because the budget ended; app may then be a port guess
+	bool nomem;                 // final because no state was free
 };
 
 // What one call found, step by step, for who asks why (`sluicectl explain`).

@@ -28,6 +28,9 @@ struct job {
 	uint16_t app;
 	uint16_t signature;
 	uint8_t confidence;
+	// the best carrier among all answers of this call, if one is proven
+	uint8_t carrier_confidence;
+	uint16_t carrier;
 };
 
 static inline bool job_is_tcp(const struct job *job)

@@ -105,6 +105,7 @@ void eve_head_of_flow(struct json_out *out, const struct event *event, const cha
 static void put_app(const struct eve_names *names, const struct event *event, struct json_out *out)
 {
 	const struct app_proto *app = app_names_get(names->apps, event->app);
+	const struct app_proto *carrier = app_names_get(names->apps, event->carrier);
 	const struct signature *signature = NULL;
 
 	if (!app) {
@@ -122,6 +123,8 @@ static void put_app(const struct eve_names *names, const struct event *event, st
 	if (app->group)
 		json_out_string(out, "group", app->group);
 	json_out_string(out, "confidence", confidence_word(event->confidence));
+	if (carrier)
+		json_out_string(out, "carrier", carrier->name);
 	if (event->learned)
 		json_out_string(out, "learned_from", learned_from_word(event->learned - 1u));
 	// payload has no pattern: what is known of it is its form

@@ -142,7 +142,8 @@ struct event {
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
 	uint8_t mac[6];        // has_mac: of the inside end
 	bool has_mac;
-	uint8_t dscp; // of the flow's first packet
+	uint8_t dscp;     // of the flow's first packet
+	uint16_t carrier; // of `app`; APP_NONE: none is proven, or it is one itself
 	union {
 		struct {
 			uint64_t start_ns;

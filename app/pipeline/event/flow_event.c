@@ -125,6 +125,8 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 	event->vlan[1] = flow->vlan[1];
 	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
+	if (cold->carrier != flow->app)
+		event->carrier = cold->carrier;
 	event->ends = cold->ends;
 	event->dscp = cold->dscp;
 	const uint8_t *mac = flow_mac(flow, cold);

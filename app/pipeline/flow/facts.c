@@ -17,6 +17,8 @@ void flow_decide_input(
 		.ends = ends,
 		.app = flow->app,
 		.confidence = flow->confidence,
+		.carrier = cold->carrier,
+		.carrier_confidence = cold->carrier_confidence,
 		.l4_proto = flow->l4_proto,
 		.n_vlan = flow->n_vlan,
 		.app_final = flow->flags & FLOW_APP_FINAL,

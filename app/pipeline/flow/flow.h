@@ -281,12 +281,14 @@ struct flow_cold {
 	struct stream_report report;
 	uint16_t heard_app;   // UDP: as what its ends were heard (both_ends.h)
 	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
+	uint16_t carrier;     // of its application, or it itself, where payload proves it; APP_NONE
 	uint8_t learned_from; // enum learned_from
-	uint8_t named;        // it gave a name of its own
-	uint8_t serves;       // UDP: 1 << half of each that has answered a hello of QUIC
-	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
-	bool alerted;         // a monitor rule would have blocked it, under any policy so far
-	uint8_t dscp;         // of its first packet
+	bool named : 1;       // it gave a name of its own
+	uint8_t serves : 2;   // UDP: 1 << half of each that has answered a hello of QUIC
+	bool shaped : 1;      // named by the endpoint cache, and of its application's shape, too
+	bool alerted : 1;     // a monitor rule would have blocked it, under any policy so far
+	uint8_t carrier_confidence;     // with a carrier: CONFIDENCE_DPI or more
+	uint8_t dscp;                   // of its first packet
 	struct app_overheard overheard; // TCP (inspect_content.h)
 	struct media_memo media;        // UDP: what was seen of media so far
 	// What is read for each packet under inspection lies in one cache line, the last.

@@ -55,13 +55,23 @@ static inline __attribute__((always_inline)) bool static_match(
 	return !rule->asks_frame || frame_matches(rule, input);
 }
 
+// The application, as sure as the rule asks for it. Where that is a guess, payload has proven no
+// more than its carrier, and a rule on the carrier matches, too.
+static bool app_matches(const struct rule *rule, const struct decide_input *input)
+{
+	if (app_set_has(&rule->apps, input->app) && input->confidence >= rule->min_confidence)
+		return true;
+	return input->confidence < CONFIDENCE_DPI && input->carrier != APP_NONE &&
+	       app_set_has(&rule->apps, input->carrier) &&
+	       input->carrier_confidence >= rule->min_confidence;
+}
+
 enum rule_match rule_matches(
 	const struct rule *rule, const struct decide_input *input, uint32_t user)
 {
 	if (!static_match(rule, input, user))
 		return RULE_MATCHES_NOT;
-	if (!rule->has_app ||
-		(app_set_has(&rule->apps, input->app) && input->confidence >= rule->min_confidence))
+	if (!rule->has_app || app_matches(rule, input))
 		return RULE_MATCHES;
 	return input->app_final ? RULE_MATCHES_NOT : RULE_MATCHES_PERHAPS;
 }
@@ -84,17 +94,13 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 
 		if (rule->only_content || !static_match(rule, input, user))
 			continue;
-		if (rule->has_app) {
-			bool named = app_set_has(&rule->apps, input->app);
-
-			if (!named || input->confidence < rule->min_confidence) {
-				if (named && decision.unsure == RULE_DEFAULT)
-					decision.unsure = i;
-				// a better application may still come
-				if (!input->app_final)
-					decision.final = false;
-				continue;
-			}
+		if (rule->has_app && !app_matches(rule, input)) {
+			if (app_set_has(&rule->apps, input->app) && decision.unsure == RULE_DEFAULT)
+				decision.unsure = i;
+			// a better application may still come
+			if (!input->app_final)
+				decision.final = false;
+			continue;
 		}
 		if (rule->mode == MODE_MONITOR && rule->action != ACTION_PASS) {
 			if (!decision.would_block && decision.final) {

@@ -9,7 +9,9 @@
 struct decide_input {
 	const struct flow_ends *ends;
 	uint16_t app;
+	uint16_t carrier; // of it, or itself, as far as payload proves it; APP_NONE
 	uint8_t confidence;
+	uint8_t carrier_confidence;
 	uint8_t l4_proto;
 	uint8_t n_vlan;
 	bool app_final;   // no better application will come

@@ -128,6 +128,8 @@ static void take(struct inspection *in, const struct span *span,
 	flow->app = verdict->app;
 	flow->signature = verdict->signature;
 	flow->confidence = verdict->confidence;
+	in->cold->carrier = verdict->carrier;
+	in->cold->carrier_confidence = verdict->carrier_confidence;
 	flow->decided_pkts = flow->n_data_pkts;
 	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_NOMEM | FLOW_MONITORED);
 	if (app_has_decoder(flow->app))

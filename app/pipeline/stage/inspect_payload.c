@@ -163,7 +163,7 @@ static void count_opened(struct inspection *in, const struct classify_work *work
 	lcore->stats.classify_mtproto_tried += work->mtproto_tried;
 	lcore->stats.classify_mtproto_opened += work->mtproto_opened;
 	lcore->stats.classify_mtproto_limited += work->mtproto_limited;
-	in->cold->serves |= work->serves;
+	in->cold->serves |= work->serves & 3u;
 	if (!work->hello_refused)
 		return;
 	lcore->stats.classify_hello_refused++;
@@ -349,7 +349,9 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	struct classify_verdict verdict = {
 		.app = flow->app,
 		.signature = flow->signature,
+		.carrier = in->cold->carrier,
 		.confidence = flow->confidence,
+		.carrier_confidence = in->cold->carrier_confidence,
 	};
 	const struct classify_flow about = about_flow(in, span);
 	struct classify_work work;
@@ -385,11 +387,14 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 		inspect_names_merge(in, &verdict);
 	if (unlikely(work.named_app != APP_NONE))
 		inspect_names_first(in, work.named_app, &verdict);
-	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
+	if (verdict.app != flow->app || verdict.confidence != flow->confidence ||
+		verdict.carrier_confidence != in->cold->carrier_confidence || verdict.final)
 		in->ctx->flags |= CTX_UNDECIDED;
 	flow->app = verdict.app;
 	flow->signature = verdict.signature;
 	flow->confidence = verdict.confidence;
+	in->cold->carrier = verdict.carrier;
+	in->cold->carrier_confidence = verdict.carrier_confidence;
 	if (verdict.n_data_pkts)
 		flow->decided_pkts = flow->n_data_pkts;
 	take_handshake_meta(in, &work);

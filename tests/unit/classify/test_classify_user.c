@@ -507,14 +507,18 @@ static void networks_stand_above_carriers_only(void **state)
 	assert_true(flow.verdict.final); // TLS: nothing better will come
 	assert_int_equal(flow.verdict.app, WIKI);
 	assert_int_equal(flow.verdict.confidence, CONFIDENCE_IP);
+	assert_int_equal(flow.verdict.carrier, app_find("tls"));
+	assert_true(flow.verdict.carrier_confidence >= CONFIDENCE_DPI);
 	assert_false(flow.verdict.gaveup);
 
 	rig_feed(&p2p, HALF_C2S, torrent, sizeof(torrent) - 1);
 	assert_int_equal(p2p.verdict.app, app_find("bittorrent"));
+	assert_int_equal(p2p.verdict.carrier, APP_NONE);
 
 	rig_feed(&named, HALF_C2S, crm.bytes, crm.length);
 	assert_int_equal(named.verdict.app, CRM);
 	assert_int_equal(named.verdict.confidence, CONFIDENCE_DPI);
+	assert_int_equal(named.verdict.carrier, app_find("tls"));
 	rig_leave(rig);
 }
 

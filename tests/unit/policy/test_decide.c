@@ -297,6 +297,43 @@ static void time_is_a_condition(void **state)
 	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
 }
 
+// Known by its address, while payload has proven no more than what carries it: the first rule on
+// either decides. Told by payload, only rules on the application match.
+static void a_guess_leaves_rules_on_its_carrier(void **state)
+{
+	static const struct {
+		enum confidence app, carrier;
+		enum action action;
+	} cases[] = {
+		{CONFIDENCE_IP, CONFIDENCE_VERIFIED, ACTION_DROP},
+		{CONFIDENCE_CACHE, CONFIDENCE_DPI, ACTION_DROP},
+		{CONFIDENCE_PARTIAL, CONFIDENCE_DPI, ACTION_DROP},
+		{CONFIDENCE_DPI, CONFIDENCE_VERIFIED, ACTION_RESET},
+		{CONFIDENCE_VERIFIED, CONFIDENCE_VERIFIED, ACTION_RESET},
+		{CONFIDENCE_IP, CONFIDENCE_NONE, ACTION_RESET},
+	};
+
+	(void)state;
+	struct rule *of_carrier = rule_for_app(APP_B, ACTION_DROP, CONFIDENCE_DPI);
+
+	rule_for_app(APP_A, ACTION_RESET, CONFIDENCE_IP);
+	input.app = APP_A;
+	input.app_final = true;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		input.confidence = (uint8_t)cases[i].app;
+		input.carrier = cases[i].carrier ? APP_B : APP_NONE;
+		input.carrier_confidence = (uint8_t)cases[i].carrier;
+		assert_int_equal(decide(&policy, &input).action, cases[i].action);
+		assert_int_equal(rule_matches(of_carrier, &input, USER_NONE),
+			cases[i].action == ACTION_DROP ? RULE_MATCHES : RULE_MATCHES_NOT);
+	}
+	input.confidence = CONFIDENCE_IP;
+	input.carrier = APP_B;
+	input.carrier_confidence = CONFIDENCE_DPI;
+	of_carrier->min_confidence = CONFIDENCE_VERIFIED; // which the carrier is not
+	assert_int_equal(decide(&policy, &input).action, ACTION_RESET);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup(every_static_condition_counts, setup),
 		cmocka_unit_test_setup(user_is_that_of_the_inside_end, setup),
 		cmocka_unit_test_setup(time_is_a_condition, setup),
+		cmocka_unit_test_setup(a_guess_leaves_rules_on_its_carrier, setup),
 	};
 
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);

@@ -169,10 +169,60 @@ static void a_flow_keeps_its_application(void **state)
 	pipe_free(pipe);
 }
 
+// HTTP to the network: events tell both, and the first rule on either decides.
+static void its_carrier_is_told_and_matches(void **state)
+{
+	static const char request[] = "GET / HTTP/1.1\r\nHost: other.example\r\n\r\n";
+	struct pipe_packet answer = {
+		.from_outside = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK};
+	struct pipe_packet asks = {.seq = 1001, .ack = 5001, .payload = request};
+	struct signature get = {.id = "get",
+		.l4 = IPPROTO_TCP,
+		.halves = 3,
+		.confidence = CONFIDENCE_DPI,
+		.pattern = "^GET /"};
+	struct event event = {0};
+	struct sigdb *db;
+	char err[256];
+
+	(void)state;
+	get.app = app_find("http");
+	assert_int_equal(sigdb_new(&get, 1, NULL, &db, NULL, err, sizeof(err)), 0);
+	asks.payload_length = sizeof(request) - 1;
+	for (unsigned refuses = 0; refuses < 2; refuses++) {
+		struct pipe *pipe = pipe_new(1, NULL);
+
+		pipe_signatures(pipe, db);
+		struct policy *policy = lab_policy(pipe);
+
+		if (refuses) {
+			struct rule *rule = lab_rule(policy, ACTION_DROP);
+
+			rule->min_confidence = CONFIDENCE_DPI;
+			app_set_add(&rule->apps, app_find("http"));
+		}
+		pipe_publish(pipe, policy);
+		assert_int_equal(pipe_run(pipe, 0, &syn), 1);
+		assert_int_equal(pipe_run(pipe, 0, &answer), 1);
+		assert_int_equal(pipe_run(pipe, 0, &asks), !refuses);
+		if (!refuses) {
+			pipe_advance(pipe, 8000); // it ages out
+			pipe_turns(pipe);
+		}
+		assert_true(pipe_event(pipe, 0, refuses ? EVENT_ALERT : EVENT_FLOW, &event));
+		assert_int_equal(event.app, LAB);
+		assert_int_equal(event.confidence, CONFIDENCE_IP);
+		assert_int_equal(event.carrier, get.app);
+		pipe_free(pipe);
+	}
+	sigdb_free(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_syn_is_enough),
+		cmocka_unit_test(its_carrier_is_told_and_matches),
 		cmocka_unit_test(other_servers_and_other_directions_pass),
 		cmocka_unit_test(datagrams_of_both_families),
 		cmocka_unit_test(monitored_by_name),
