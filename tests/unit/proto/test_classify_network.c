@@ -59,6 +59,8 @@ static const struct one {
 	{"sip", UDP, SAYS(S2C, "SIP/2.0 200 OK\r\n\r\n", 18), 5060, {0, 4, 7, 8, 11, -1}},
 	{"sip", TCP, SAYS(C2S, "INVITE sips:a@b.example SIP/2.0\r\n\r\n", 35), 5060,
 		{0, 7, 11, 24, 31, -1}},
+	{"sip", TCP, SAYS(C2S, "BYE sip:a@b.example SIP/2.0\r\n\r\n", 31), 5070,
+		{4, 7, 20, 26, 27, -1}}, // MSN has one, too
 	{"rtsp", TCP, SAYS(C2S, "DESCRIBE rtsp://a.example/b RTSP/1.0\r\nCSeq: 2\r\n\r\n", 49), 554,
 		{0, 28, 32, 33, 36, -1}},
 	{"rtsp", TCP, SAYS(S2C, "RTSP/1.0 200 OK\r\nCSeq: 2\r\n\r\n", 28), 554, {0, 4, 5, 9, -1}},

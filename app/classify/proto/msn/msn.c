@@ -38,9 +38,11 @@ static bool has_id(const struct command *command)
 	       text_is_number(command->words[0]);
 }
 
+// SIP has a BYE, too, of "sip:a@b.example".
 static bool is_account(struct text word)
 {
-	return word.length >= 6 && text_contains_byte(word, '@') && text_contains_byte(word, '.');
+	return word.length >= 6 && !text_contains_byte(word, ':') &&
+	       text_contains_byte(word, '@') && text_contains_byte(word, '.');
 }
 
 static bool is_endpoint(struct text word)
