@@ -3,10 +3,10 @@
 """flows_seen.py CAPTURE EVE < ROWS: every flow of the capture that carried payload has a flow event, and that event
 says what a row asks. A row:
 
-    L4 PORT APP[|APP] GROUP[|GROUP] CONFIDENCE[,CONFIDENCE] COUNT
+    L4 PORT APP[|APP] GROUP[|GROUP] CONFIDENCE[,CONFIDENCE] COUNT [PACKET]
 
 PORT is the responder's, else the initiator's, or `*`; the first row that fits a flow counts. COUNT flows at least
-have to fit a row. GROUP `-`: none; APP `none`: it must not be known (the confidence is then `-`).
+have to fit a row. PACKET: known with that data packet (both directions counted) or before. GROUP `-`: none; APP `none`: it must not be known (the confidence is then `-`).
 """
 import collections
 import ipaddress
@@ -17,15 +17,16 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from packet import variants  # noqa: E402 pylint: disable=wrong-import-position
 
-Row = collections.namedtuple("Row", "l4 port apps group confidences count text")
+Row = collections.namedtuple("Row", "l4 port apps group confidences count packet text")
 
 
 def rows_of(lines):
     for line in lines:
         words = line.split("#")[0].split()
         if words:
-            l4, port, apps, group, confidences, count = words
-            yield Row(l4, port, apps.split("|"), group, confidences.split(","), int(count), " ".join(words))
+            l4, port, apps, group, confidences, count, *packet = words
+            yield Row(l4, port, apps.split("|"), group, confidences.split(","), int(count),
+                      int(packet[0]) if packet else None, " ".join(words))
 
 
 def row_for(rows, l4, ends):
@@ -57,6 +58,8 @@ def judge(row, verdict, groups):
         return f"is {app} by {verdict.confidence}, not {','.join(row.confidences)}"
     if app != "none" and groups[app] not in row.group.split("|"):
         return f"is of group {groups[app]}, not {row.group}"
+    if row.packet is not None and verdict.npkt > row.packet:
+        return f"is {app} with data packet {verdict.npkt}, not with {row.packet}"
     return None
 
 
