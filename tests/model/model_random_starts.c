@@ -236,8 +236,8 @@ static void nobody_claims_them(void **state)
 	run(number, flows);
 	report(number, flows);
 	assert_int_equal(world.sure, 0);
-	// of 20,000 flows a fifth of one
-	if (world.partial > (uint64_t)PARTIAL_MAX * flows / MILLION)
+	// Of 20,000 flows a fifth of one: one may be chance (18 % at that rate), two are not (2 %).
+	if (world.partial > 1 + (uint64_t)PARTIAL_MAX * (flows - FLOWS) / MILLION)
 		fail_msg("%u of %u flows are claimed in part", world.partial, flows);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The names of config/signatures/hosts.json, and flows that ask for them.
+"""The names of config/signatures/*.json, and flows that ask for them.
 
 names_seen.py list N             N names for each application (its hosts, and names below them), one per line
 names_seen.py list N app,app...  of these alone
@@ -9,10 +9,11 @@ names_seen.py asked CAPTURE        what was asked for: "tcp NAME", "udp NAME"
 names_seen.py port PORT EVE N      the flows to PORT over UDP are of the applications of `list N`, confidence dpi
 names_seen.py CAPTURE EVE [COUNT]  the name in each flow is read from the capture by tshark (TLS, QUIC, the Host of HTTP);
                                  the event of the flow has to say the application that the longest suffix of that name
-                                 has in hosts.json, confidence dpi, or, if none has it, the carrier's. Each application
+                                 has in these files, confidence dpi, or, if none has it, the carrier's. Each application
                                  has to have COUNT flows over TCP and over UDP.
 """
 import collections
+import glob
 import ipaddress
 import json
 import os
@@ -29,8 +30,12 @@ FIELDS = ("tls.handshake.extensions_server_name", "http.host")
 
 def hosts():
     """{host: application}"""
-    with open(os.path.join(golden.SIGNATURES, "hosts.json"), encoding="utf-8") as file:
-        return {host: each["app"] for each in json.load(file)["applications"] for host in each.get("hosts", ())}
+    found = {}
+    for path in sorted(glob.glob(os.path.join(golden.SIGNATURES, "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            for each in json.load(file).get("applications", ()):
+                found.update(dict.fromkeys(each.get("hosts", ()), each["app"]))
+    return found
 
 
 def app_of(name, table):

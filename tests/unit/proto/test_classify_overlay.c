@@ -205,6 +205,10 @@ static const struct packet directory[] = {
 static const struct packet upload[] = {SAYS(C2S, "POST /tor/ HTTP/1.0\r\n", 21)};
 static const struct packet bitcoin[] = {
 	SAYS(C2S, "\xf9\xbe\xb4\xd9version\0\0\0\0\0\x66\0\0\0", 126)};
+static const struct packet disco[] = {SAYS(C2S, "TS\xf0\x9f\x92\xac", 122)};
+static const struct packet tribler[] = {SAYS(C2S,
+	"\0\2\x7e\x31\x36\x85\xc1\x91\x2a\x14\x12\x79\xf8\x24\x8f\xc8\xdb\x58\x99\xc5\xdf\x5a",
+	200)};
 static const struct packet testnet[] = {
 	SAYS(S2C, "\x0b\x11\x09\x07version\0\0\0\0\0\x66\0\0\0", 126)};
 
@@ -231,6 +235,8 @@ static void the_others(void **state)
 	one(directory, TCP, 80, "tor", OFFSETS(0, 4, 5, 8, 10, 41, 48));
 	one(upload, TCP, 80, "tor", OFFSETS(0, 5, 9, 11, 18));
 	one(bitcoin, TCP, 1, "bitcoin", OFFSETS(0, 1, 2, 3, 4, 10, 11, 15));
+	one(disco, UDP, 41641, "tailscale", OFFSETS(0, 1, 2, 3, 4, 5));
+	one(tribler, UDP, 1, "tribler", OFFSETS(0, 1, 2, 12, 21));
 	one(testnet, TCP, 1, "bitcoin", OFFSETS(0, 3, 4, 15));
 }
 
