@@ -15,7 +15,7 @@ PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light open
 PACKAGES_CLIENTS="amule-daemon amule-utils atftp atftpd baresip-core coturn deluge-console deluged dhtnode dovecot-imapd dovecot-pop3d
 	eiskaltdcpp-daemon faketime fetchmail irssi isync libnfs-utils microdc2 miniupnpd-nftables mumble-server ncdc nebula nfs-ganesha
 	nfs-ganesha-vfs ngircd ngtcp2-client ngtcp2-server opentracker openvpn postfix prosody python3-pyftpdlib python3-slixmpp python3-telethon
-	qbittorrent-nox rpcbind rtorrent samba shadowsocks-libev sip-tester smbclient swaks syncthing tor toxcore-utils uhub vsftpd"
+	qbittorrent-nox rpcbind rtorrent samba shadowsocks-libev sip-tester smbclient swaks syncthing tor toxcore-utils toxic uhub vsftpd"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion bindfs clamav-testfiles clang clang-format libclang-rt-14-dev codespell debhelper dpdk-dev file git iperf3 jq libndpi-bin
 	lintian logrotate mandoc nftables python3-clang python3-matplotlib strace tshark valgrind wget python3-scapy python3-jsonschema
