@@ -12,8 +12,8 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); without one its test fails, or is skipped where tools/check runs without root.
-PACKAGES_CLIENTS="amule-daemon amule-utils atftp atftpd baresip-core coturn deluge-console deluged dhtnode dovecot-imapd dovecot-pop3d
-	eiskaltdcpp-daemon faketime fetchmail irssi isync libnfs-utils microdc2 miniupnpd-nftables mumble-server ncdc nebula nfs-ganesha
+PACKAGES_CLIENTS="amule-daemon amule-utils atftp atftpd baresip-core coturn dbus deluge-console deluged dhtnode dovecot-imapd dovecot-pop3d
+	eiskaltdcpp-daemon faketime fetchmail irssi isync jami-daemon libnfs-utils microdc2 miniupnpd-nftables mumble-server ncdc nebula nfs-ganesha
 	nfs-ganesha-vfs ngircd ngtcp2-client ngtcp2-server opentracker openvpn postfix prosody python3-pyftpdlib python3-slixmpp python3-telethon
 	qbittorrent-nox rpcbind rtorrent samba shadowsocks-libev sip-tester smbclient swaks syncthing tor toxcore-utils toxic uhub vsftpd"
 # For the checks, beyond both.
