@@ -120,6 +120,7 @@ void inspect_followed(struct lcore *lcore, struct packet_ctx *ctx)
 	};
 
 	*offset64 += pkt->payload_len;
+	inspect_owns(lcore, ctx->ref);
 	inspect_decoder(&in, &span);
 }
 
