@@ -163,6 +163,21 @@ static bool worth_a_state(const struct job *job)
 	       look->memos[0].app != APP_NONE || hello_goes_on(look);
 }
 
+// Where no state is free. Bytes of which nobody knows where in the connection they lie are left
+// out, as if they had not come: they prove little, and TCP would send them in vain to a gateway
+// that has begun in the middle of all connections at once. All others must be looked at.
+static void do_without_state(const struct job *job, const struct classify_verdict *before,
+	struct classify_verdict *verdict)
+{
+	if (job_is_tcp(job) && look_lacks_begin(job->look, job->span->half & 1)) {
+		*verdict = *before;
+		job->work->left_out = true;
+		return;
+	}
+	verdict->final = true;
+	verdict->nomem = true;
+}
+
 static void count_open(struct classifier *classifier, uint32_t edition, uint32_t more)
 {
 	_Atomic uint32_t *open = &classifier->open[edition % EDITIONS_OPEN_MAX];
@@ -329,6 +344,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	if (!state)
 		memset(&fresh, 0, sizeof(fresh));
 	const uint16_t kept = job.look->length[HALF_C2S];
+	const struct classify_verdict before = *verdict;
 
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
@@ -369,8 +385,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		verdict->final = true;
 		verdict->gaveup = true;
 	} else if (!state && worth_a_state(&job) && !job_keep(classifier, &job, edition, ref)) {
-		verdict->final = true;
-		verdict->nomem = true;
+		do_without_state(&job, &before, verdict);
 	}
 	if (!verdict->final)
 		return;

@@ -214,6 +214,7 @@ struct classify_work {
 	uint8_t handshake_meta_phase; // enum handshake_meta_phase
 	uint8_t greeted;
 	uint8_t handshake_meta_nomem; // no state was to be had for a hello in parts: it is left out
+	uint8_t left_out; // nor for bytes of an unknown place in their connection: the same
 	uint8_t n_steps;
 	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };

@@ -367,6 +367,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;
 	lcore->stats.classify_refused += work.refused;
+	lcore->stats.classify_nomem += work.left_out;
 	count_opened(in, &work);
 	if (work.n_steps)
 		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);

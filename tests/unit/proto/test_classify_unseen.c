@@ -525,6 +525,33 @@ static void test_dns_lookalikes(void **state)
 	}
 }
 
+// Where no state is free such bytes are left out as if they had not come, even what they hint at;
+// a beginning ends without one.
+static void test_no_state_left(void **state)
+{
+	const struct signature set[] = {fixed("client", 40, 1 << HALF_C2S)};
+	struct rig *own = rig_new_with(set, 1, 1);
+	struct rig_flow first = rig_flow(own, IPPROTO_TCP, 40000, 50000), begun = first,
+			middle = first;
+
+	(void)state;
+	middle.midstream = true;
+	rig_feed(&first, HALF_C2S, LITERAL("?"));
+	rig_feed(&begun, HALF_C2S, LITERAL("?"));
+	assert_true(begun.verdict.final && begun.verdict.nomem);
+	assert_false(own->work.left_out);
+	rig_feed(&middle, HALF_C2S, LITERAL("client"));
+	app_is(&middle, "", 0);
+	assert_false(middle.verdict.final || middle.verdict.nomem);
+	assert_true(own->work.left_out);
+	rig_end(&first);
+	rig_feed(&middle, HALF_C2S, LITERAL("client"));
+	app_is(&middle, "fasttrack", CONFIDENCE_PARTIAL);
+	assert_int_equal(classifier_states_free(own->classifier), 0);
+	rig_end(&middle);
+	rig_free(own);
+}
+
 static int make(void **state)
 {
 	(void)state;
@@ -543,6 +570,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_no_state_left),
 		cmocka_unit_test(test_first_segment_missing),
 		cmocka_unit_test(test_hello_missing),
 		cmocka_unit_test(test_joined),
