@@ -3,12 +3,14 @@
 #include "control/policy/app_tables.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "config/host_text.h"
 #include "base/suggest.h"
 #include "control/policy/fields.h"
 
 #define ENTRIES_MAX  1024 // of one file
 #define NETWORKS_MAX 65536
+#define SOURCE_MAX   256
 #define WHY_MAX      512
 
 struct table_reader {
@@ -139,6 +141,39 @@ static void read_why(const struct json_at *at, void *ctx)
 	json_want_text(at, 1, WHY_MAX, &text);
 }
 
+static void read_source(const struct json_at *at, void *ctx)
+{
+	const char *text;
+
+	(void)ctx;
+	json_want_text(at, 1, SOURCE_MAX, &text);
+}
+
+// "2026-11": a month from 2000-01 to 2099-12.
+static bool is_month(const char *text)
+{
+	static const char digits[] = "0123456789";
+	unsigned month;
+
+	if (strlen(text) != 7 || text[0] != '2' || text[1] != '0' || strspn(text, digits) != 4 ||
+		text[4] != '-' || strspn(text + 5, digits) != 2)
+		return false;
+	month = (unsigned)(text[5] - '0') * 10 + (unsigned)(text[6] - '0');
+	return month >= 1 && month <= 12;
+}
+
+static void read_date(const struct json_at *at, void *ctx)
+{
+	const char *text;
+
+	(void)ctx;
+	if (json_want_text(at, 7, 7, &text) && !is_month(text))
+		json_at_error(at,
+			"\"%s\" is no month: write YYYY-MM, when the source was read, as in "
+			"\"2026-11\"",
+			text);
+}
+
 #define READ(key, function, need)                                                        \
 	{                                                                                \
 		.name = "applications[]." key, .kind = JSON_KIND_READ, .read = function, \
@@ -152,9 +187,26 @@ static const struct json_field fields[] = {
 	READ("hosts", read_hosts, false),
 	READ("shared_hosts", read_shared_hosts, false),
 	READ("networks", read_networks, false),
+	READ("source", read_source, false),
+	READ("date", read_date, false),
 	READ("why", read_why, true),
 	JSON_FIELD_END,
 };
+
+// The build demands both of the files that it ships (app/classify/app_list.py); files of an
+// operator's own may have neither.
+static void check_origin(const struct json_at *at)
+{
+	bool source = json_object_get(at->value, "source");
+	bool date = json_object_get(at->value, "date");
+
+	if (source && !date)
+		json_at_error(at, "has a source without a date: add \"date\", the month when it "
+				  "was read (YYYY-MM)");
+	if (date && !source)
+		json_at_error(at, "has a date without a source: add \"source\", where the hosts "
+				  "or networks are published");
+}
 
 // Hosts are entered under their application: it is read first, wherever it stands.
 static void read_entry(const struct json_at *at, struct app_tables *tables)
@@ -176,6 +228,7 @@ static void read_entry(const struct json_at *at, struct app_tables *tables)
 	if (!json_object_get(at->value, "hosts") && !json_object_get(at->value, "shared_hosts") &&
 		!json_object_get(at->value, "networks") && !json_object_get(at->value, "built_in"))
 		json_at_error(at, "there is nothing to know it by: add hosts or networks");
+	check_origin(at);
 }
 
 void app_tables_read(const struct json_at *at, struct app_tables *tables)

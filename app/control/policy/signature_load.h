@@ -6,7 +6,7 @@
 //   "min_length":20,"confidence":"dpi|partial","verify":true,"midstream":false,
 //   "why":"BEP 3, peer wire protocol: handshake"}],
 //  "applications":[{"app":"whatsapp","hosts":["whatsapp.net"],"networks":["192.0.2.0/24"],
-//   "why":"..."}]}
+//   "source":"...","date":"2026-11","why":"..."}]}
 // One of both lists may be absent. `flags`: i caseless, s dot matches newline. `why` says where the
 // fact is from and is required. "applications": app_tables.h.
 #ifndef SLUICE_SIGNATURE_LOAD_H

@@ -255,6 +255,50 @@ static void test_errors_of_tables(void **state)
 	BAD(TABLES_OF(""), "$.applications", "1 or more");
 }
 
+static void good(const char *text)
+{
+	struct config_errors errors = {0};
+	struct app_tables *tables;
+	struct signature *list;
+	unsigned n;
+
+	put("a.json", text);
+	assert_int_equal(signature_load_dir(dir, &list, &n, &tables, &errors), 0);
+	assert_int_equal(errors.n, 0);
+	assert_int_equal(tables->n_tables, 1);
+	app_tables_free(tables);
+	free(list);
+	drop("a.json");
+}
+
+#define ORIGIN_OF(keys) TABLES_OF("{'app':'http','hosts':['a.b']," keys ",'why':'w'}")
+
+static void test_origin_of_tables(void **state)
+{
+	static const char *const months[] = {"2026-13", "2026-00", "2026-1a", "20a6-11", "1999-11",
+		"2026/11", "2126-11", "2026-+1"};
+	char text[256];
+
+	(void)state;
+	good(ORIGIN_OF("'source':'its page','date':'2026-11'"));
+	good(ORIGIN_OF("'source':'its page','date':'2000-01'"));
+	good(ORIGIN_OF("'source':'its page','date':'2099-12'"));
+	good(TABLES_OF("{'app':'http','hosts':['a.b'],'why':'w'}"));
+	BAD(ORIGIN_OF("'source':'its page'"), "a.json: $.applications[0]: has a source without",
+		"add \"date\"");
+	BAD(ORIGIN_OF("'date':'2026-11'"), "a.json: $.applications[0]: has a date without",
+		"add \"source\"");
+	BAD(ORIGIN_OF("'source':'','date':'2026-11'"), "$.applications[0].source");
+	BAD(ORIGIN_OF("'source':7,'date':'2026-11'"), "$.applications[0].source");
+	BAD(ORIGIN_OF("'source':'s','date':202611"), "$.applications[0].date");
+	BAD(ORIGIN_OF("'source':'s','date':'2026-1'"), "$.applications[0].date");
+	BAD(ORIGIN_OF("'source':'s','date':'2026-11-27'"), "$.applications[0].date");
+	for (size_t i = 0; i < sizeof(months) / sizeof(*months); i++) {
+		snprintf(text, sizeof(text), ORIGIN_OF("'source':'s','date':'%s'"), months[i]);
+		BAD(text, "$.applications[0].date", months[i], "write YYYY-MM");
+	}
+}
+
 static void test_all_files_are_read(void **state)
 {
 	struct config_errors errors = {0};
@@ -310,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_errors_of_tables),
+		cmocka_unit_test(test_origin_of_tables),
 		cmocka_unit_test(test_all_files_are_read),
 		cmocka_unit_test(test_folder),
 	};
