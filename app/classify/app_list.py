@@ -4,11 +4,15 @@
 
 NAME are those with code of their own (proto/NAME.c). The others are entries with "built_in" in the files of the folder
 SIGNATURES, each of which becomes a struct app_proto. All are in the table by alphabet: the order of the ids.
+Hosts and networks without a source and a date end the build.
 """
 import glob
 import json
 import os
 import sys
+
+sys.dont_write_bytecode = True
+import host_origin  # noqa: E402 pylint: disable=wrong-import-position
 
 TEXTS = {"title", "group", "category"}
 FLAGS = {"carrier", "speaks_http"}
@@ -24,17 +28,21 @@ def rows(files):
     found = {}
     for path in files:
         with open(path, encoding="utf-8") as file:
-            for entry in json.load(file).get("applications", []):
-                own = entry.get("built_in")
-                if own is None:
-                    continue
-                wrong = [key for key, value in own.items() if not (
-                    key in TEXTS and type(value) is str or key in FLAGS and value is True
-                    or key in LISTS and value and all(type(item) is LISTS[key] for item in value))]
-                if wrong or {"title", "category"} - set(own) or entry["app"] in found:
-                    sys.exit(f"{path}: {entry['app']}: built_in takes title, category, group, carrier, speaks_http, alpns, "
-                             f"tcp_ports and udp_ports, and stands once: {wrong}")
-                found[entry["app"]] = own
+            entries = json.load(file).get("applications", [])
+        unknown_origin = "\n".join(host_origin.faults(path, entries))
+        if unknown_origin:
+            sys.exit(unknown_origin)
+        for entry in entries:
+            own = entry.get("built_in")
+            if own is None:
+                continue
+            wrong = [key for key, value in own.items() if not (
+                key in TEXTS and type(value) is str or key in FLAGS and value is True
+                or key in LISTS and value and all(type(item) is LISTS[key] for item in value))]
+            if wrong or {"title", "category"} - set(own) or entry["app"] in found:
+                sys.exit(f"{path}: {entry['app']}: built_in takes title, category, group, carrier, speaks_http, alpns, "
+                         f"tcp_ports and udp_ports, and stands once: {wrong}")
+            found[entry["app"]] = own
     return found
 
 
