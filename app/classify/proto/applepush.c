@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Apple's push notifications: TLS on TCP port 5223 to hosts of 17.0.0.0/8, the network that Apple
-// has whole and names for this service to those who write firewall rules (support article 102266).
-// Its connections live for days and are mostly joined midway, when no name is to be seen any more.
+// has whole and names for this service to those who write firewall rules (support.apple.com/102266,
+// read in 2026-11). Its connections live for days and are mostly joined midway, when no name is to
+// be seen any more.
 #include "classify/app_proto.h"
 #include "classify/handshake/tls_record.h"
 
