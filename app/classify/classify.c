@@ -75,7 +75,7 @@ static unsigned weight(uint16_t app, uint16_t signature, uint8_t confidence)
 {
 	const struct app_proto *proto = app_get(app);
 
-	if (confidence == CONFIDENCE_IP || signature == SHARED_NAME)
+	if (confidence == CONFIDENCE_IP || signature == SHARED_NAME || signature == OF_NETWORK)
 		return CONFIDENCE_VERIFIED + 1u;
 	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
 
@@ -105,8 +105,7 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 	job->halves = job->asked;
 }
 
-// A carrier is known, and the name that is asked for is on its way.
-static bool host_to_come(const struct job *job, uint16_t app)
+bool job_awaits_host(const struct job *job, uint16_t app)
 {
 	const struct app_proto *proto = app_get(app);
 
@@ -129,7 +128,7 @@ static bool may_get_better(const struct job *job, uint16_t app, uint16_t signatu
 	}
 	const struct app_proto *proto = app_get(app);
 
-	return (proto && proto->opens) || host_to_come(job, app);
+	return (proto && proto->opens) || job_awaits_host(job, app);
 }
 
 // No later packet would change the answer. The best of this call counts where the verdict stays
@@ -147,7 +146,7 @@ static bool settled(const struct job *job, const struct classify_verdict *verdic
 static bool exhausted(const struct job *job, const struct classify_verdict *verdict)
 {
 	bool waits = job_is_tcp(job) && job->flow->n_data_pkts < UINT8_MAX &&
-		     (host_to_come(job, verdict->app) || job->shape_waits);
+		     (job_awaits_host(job, verdict->app) || job->shape_waits);
 
 	return (classify_packets_used_up(job->flow) && !waits) ||
 	       (job_is_tcp(job) && half_closed(job->look, HALF_C2S) &&
@@ -302,21 +301,6 @@ static void merge(const struct job *job, struct classify_verdict *verdict)
 	verdict->confidence = job->confidence;
 }
 
-// What one side alone has claimed does not stand when the other one speaks: that must agree.
-static bool is_revoked(struct job *job, const struct classify_verdict *verdict)
-{
-	struct look *look = job->look;
-
-	if (look->alone == APP_NONE || look->alone_half == (job->span->half & 1) ||
-		!span_length(job->span))
-		return false;
-	bool was = verdict->app == look->alone && verdict->confidence == CONFIDENCE_PARTIAL &&
-		   job->app != look->alone;
-
-	look->alone = APP_NONE;
-	return was;
-}
-
 void classify_feed(struct classifier *classifier, const struct edition *edition,
 	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
 	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
@@ -366,15 +350,17 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		handshake_meta_stream(&job);
 	else
 		handshake_meta_datagram_answer(&job);
-	work->awaits_name = name_awaited(job.look);
+	work->awaits_name = name_awaited(job.look) && !job.look->ended[HALF_C2S];
 	if (grown && job.confidence < CONFIDENCE_DPI) {
 		look_at_shapes(classifier, &job);
 		look_at_unmarked(classifier, &job, kept, verdict);
 	}
-	if (job.renamed || is_revoked(&job, verdict)) {
+	look_at_unheard(&job, verdict);
+	if (job.renamed) {
 		verdict->app = verdict->carrier = APP_NONE;
 		verdict->confidence = verdict->carrier_confidence = CONFIDENCE_NONE;
 	}
+	job_hear_other(&job, verdict);
 	merge(&job, verdict);
 	merge_carrier(&job, verdict);
 	work->found = job.app;

@@ -10,6 +10,7 @@
 
 #define NO_SIGNATURE UINT16_MAX
 #define SHARED_NAME  (UINT16_MAX - 1) // none either: a name that clients of others ask for, too
+#define OF_NETWORK   (UINT16_MAX - 2) // nor this: its network, where no name can be heard
 
 struct job {
 	const struct sigdb *db;
@@ -55,6 +56,15 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 // client's, so many were here before.
 void look_at_unmarked(struct classifier *classifier, struct job *job, uint16_t kept,
 	const struct classify_verdict *verdict);
+// A carrier is proven, and no name can be heard any more that would say more of it, as one side, or
+// bytes of it, are missing: the network of its owner is a hint then, CONFIDENCE_PARTIAL
+// (unheard.c).
+void look_at_unheard(struct job *job, const struct classify_verdict *verdict);
+// What one side alone has claimed falls, as the other speaks and does not agree: then the flow is
+// what it was before.
+void job_hear_other(struct job *job, struct classify_verdict *verdict);
+// `app` is a carrier, and the name that is asked for inside is on its way.
+bool job_awaits_host(const struct job *job, uint16_t app);
 // Nothing better is known at the end: by the responder's port.
 void job_guess_port(
 	const struct classifier *classifier, struct job *job, struct classify_verdict *verdict);
