@@ -130,6 +130,10 @@ struct app_proto {
 	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.
 	enum verify (*shape_tcp)(const struct probe *probe);
 	enum verify (*shape_udp)(const struct probe *probe);
+	// Its shape of TCP goes by how long segments are, in which order they come, and whether
+	// they look like chance: it is also asked where a capture has cut them, as if what is left
+	// were all.
+	bool shape_by_lengths;
 	// Optional: whether a first flight, or a datagram, may be this application in a disguise
 	// that no verifier can see through (MSE/PE). Asked of flows to endpoints that others named:
 	// it need not tell this application from other ones that look like chance.

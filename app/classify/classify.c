@@ -149,8 +149,8 @@ static bool exhausted(const struct job *job, const struct classify_verdict *verd
 		     (job_awaits_host(job, verdict->app) || job->shape_waits);
 
 	return (classify_packets_used_up(job->flow) && !waits) ||
-	       (job_is_tcp(job) && half_closed(job->look, HALF_C2S) &&
-		       half_closed(job->look, HALF_S2C));
+	       (job_is_tcp(job) && half_is_over(job->look, HALF_C2S) &&
+		       half_is_over(job->look, HALF_S2C));
 }
 
 // A datagram flow is remembered only if somebody wrote something down.
@@ -321,7 +321,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		.signature = NO_SIGNATURE,
 	};
 	bool gap = span_is_gap(span);
-	bool grown = span_length(span);
+	bool grown = span_length(span), beyond = false;
 
 	if (verdict->final)
 		return;
@@ -336,6 +336,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	if (job_is_tcp(&job) && (span_length(span) || (gap && job.look->length[span->half & 1]))) {
 		look_begin(job.look, span, job.midstream);
 		grown = look_grow(job.look, state, span);
+		beyond = !grown && look_grow_beyond(job.look, state, span);
 		job.midstream = look_lacks_begin(job.look, span->half & 1);
 	}
 	if (grown || (job.look->n_pending && span_length(span)))
@@ -351,10 +352,10 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	else
 		handshake_meta_datagram_answer(&job);
 	work->awaits_name = name_awaited(job.look) && !job.look->ended[HALF_C2S];
-	if (grown && job.confidence < CONFIDENCE_DPI) {
-		look_at_shapes(classifier, &job);
+	if (beyond || (grown && job.confidence < CONFIDENCE_DPI))
+		look_at_shapes(classifier, &job, grown);
+	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_unmarked(classifier, &job, kept, verdict);
-	}
 	look_at_unheard(&job, verdict);
 	if (job.renamed) {
 		verdict->app = verdict->carrier = APP_NONE;

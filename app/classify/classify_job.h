@@ -80,9 +80,9 @@ bool job_keep(struct classifier *classifier, const struct job *job, const struct
 void look_leave(struct classifier *classifier, struct look *look);
 
 // Signatures, and shapes, of what has just grown (looks.c). `grown`: the half has; else the
-// verifiers that wanted to see more are asked alone.
+// verifiers that wanted to see more, and shapes by lengths, are asked alone.
 void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, bool grown);
-void look_at_shapes(const struct classifier *classifier, struct job *job);
+void look_at_shapes(const struct classifier *classifier, struct job *job, bool grown);
 
 // Of what has just grown. `state`: the flow's, or NULL if it has none yet.
 void look_at_names(struct classifier *classifier, struct job *job, struct state *state);

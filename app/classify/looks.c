@@ -239,14 +239,22 @@ void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, bool gro
 	}
 }
 
-void look_at_shapes(const struct classifier *classifier, struct job *job)
+void look_at_shapes(const struct classifier *classifier, struct job *job, bool grown)
 {
 	bool udp = !job_is_tcp(job);
 	struct probe probe = job_probe(job, job->span->half & 1);
+	const uint32_t length = probe.length, peer_length = probe.peer_length;
 	struct app_memo fresh;
 
 	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
 		const struct shape *shape = &classifier->shapes[udp][i];
+
+		bool by_lengths = shape->proto->shape_by_lengths;
+
+		if (!grown && !by_lengths)
+			continue;
+		probe.length = length + (by_lengths ? job->look->beyond[probe.half] : 0);
+		probe.peer_length = peer_length + (by_lengths ? job->look->beyond[!probe.half] : 0);
 		enum verify answer = ask(job->look, shape->app,
 			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe, probe.half,
 			&fresh);

@@ -259,9 +259,14 @@ bool look_grow(struct look *look, struct state *state, const struct span *span)
 {
 	unsigned half = span->half & 1;
 	uint32_t length = look->length[half];
+	const uint8_t bit = (uint8_t)(1u << half);
 
 	if (span_is_gap(span) || span->offset64 > look->begin64[half] + length) {
 		// Beyond a full prefix this is the rest of the flow, else a hole.
+		if (span_is_gap(span) && !(span->flags & SPAN_CUT))
+			look->cut &= (uint8_t)~bit;
+		else if (span_is_gap(span) && length && !look->ended[half])
+			look->cut |= bit;
 		look->ended[half] = true;
 		return false;
 	}
@@ -280,5 +285,22 @@ bool look_grow(struct look *look, struct state *state, const struct span *span)
 		look->at[half] = bytes.at;
 	}
 	look->length[half] = (uint16_t)(length + here);
+	return true;
+}
+
+bool look_grow_beyond(struct look *look, struct state *state, const struct span *span)
+{
+	unsigned half = span->half & 1;
+	const struct text bytes = span_text(span);
+	uint32_t at = (uint32_t)look->length[half] + look->beyond[half];
+	uint32_t here = CLASSIFY_PREFIX_BYTES - at;
+
+	if (here > bytes.length)
+		here = bytes.length;
+	if (!state || !here || !(look->cut >> half & 1))
+		return false;
+	SHOW(state->bytes[half] + at, here);
+	memcpy(state->bytes[half] + at, bytes.at, here);
+	look->beyond[half] = (uint16_t)(look->beyond[half] + here);
 	return true;
 }

@@ -61,13 +61,17 @@ struct look {
 	struct memo_slot memos[APP_MEMOS];
 	struct pending pending[PENDING_MAX]; // verifiers that said MORE
 	uint8_t n_pending;
-	uint8_t host[2];      // enum host_look, of datagrams by half; of a stream the first
-	bool ended[2];        // a gap: nothing can be added to this half's prefix
-	uint8_t headless;     // 1 << half whose prefix may lie anywhere in the connection
-	uint16_t leans[2];    // what such a half says that the flow is; APP_NONE
-	uint16_t alone;       // what one side alone says that it is (VERIFY_ALONE); APP_NONE
-	uint8_t alone_half;   // which
-	uint16_t length[2];   // bytes of prefix
+	uint8_t host[2];    // enum host_look, of datagrams by half; of a stream the first
+	bool ended[2];      // a gap: nothing can be added to this half's prefix
+	uint8_t headless;   // 1 << half whose prefix may lie anywhere in the connection
+	uint16_t leans[2];  // what such a half says that the flow is; APP_NONE
+	uint16_t alone;     // what one side alone says that it is (VERIFY_ALONE); APP_NONE
+	uint8_t alone_half; // which
+	uint16_t length[2]; // bytes of prefix
+	// Where the prefix ends with what a capture left of a segment, so many octets more of those
+	// that follow it stand behind the prefix, which only shapes by lengths are shown.
+	uint16_t beyond[2];
+	uint8_t cut;          // 1 << half of which that may grow
 	uint64_t begin64[2];  // where in its half the prefix begins: behind a gap, if not at 0
 	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand
 	const struct edition
@@ -159,10 +163,17 @@ static inline bool look_lacks_begin(const struct look *look, unsigned half)
 // Appends what continues a half's prefix: into the state, or, without one, as it lies in the
 // packet. False: nothing new can be seen.
 bool look_grow(struct look *look, struct state *state, const struct span *span);
-// Nothing more will be seen of it.
+// The same behind a segment whose end a capture has left out (`beyond`).
+bool look_grow_beyond(struct look *look, struct state *state, const struct span *span);
+// Nothing more will be added to its prefix.
 static inline bool half_closed(const struct look *look, unsigned half)
 {
 	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
+}
+// Nothing more will be seen of it.
+static inline bool half_is_over(const struct look *look, unsigned half)
+{
+	return half_closed(look, half) && !(look->cut >> half & 1);
 }
 // The hello of a half of a datagram flow goes on.
 static inline bool half_asks(const struct look *look, unsigned half)

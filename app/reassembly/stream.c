@@ -76,7 +76,7 @@ void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_h
 		track_put_resuming(tracker, track, half);
 }
 
-void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
+void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until, uint8_t flags,
 	const struct stream_consumer *consumer)
 {
 	uint64_t length = until - half->next;
@@ -87,7 +87,7 @@ void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
 		uint32_t here = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 		const struct span span = {
 			.half = (uint8_t)half_which(track, half),
-			.flags = (uint8_t)(span_flags(half) | SPAN_GAP),
+			.flags = (uint8_t)(span_flags(half) | SPAN_GAP | flags),
 			.offset64 = half->next,
 			.extent = here,
 		};
@@ -118,7 +118,7 @@ void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp
 			track_put_resuming(tracker, track, half);
 			return;
 		}
-		stream_gap(track, half, first->start, consumer);
+		stream_gap(track, half, first->start, 0, consumer);
 		stream_drain(tracker, track, half, consumer);
 		half->sent = half->next;
 	}
@@ -213,7 +213,7 @@ void track_finish(struct tracker *tracker, struct tcp_track *track, unsigned whi
 	half->flags &= (uint32_t) ~(HALF_PROCESSING | HALF_RESUMING);
 	while (half->q2.n_copies && (first = q2_at(&half->q2, half->next))) {
 		if (first->start > half->next)
-			stream_gap(track, half, first->start, consumer);
+			stream_gap(track, half, first->start, 0, consumer);
 		if (first->kind != SEGMENT_COPY ||
 			!stream_copy(tracker, track, half, first, consumer))
 			break;

@@ -256,7 +256,7 @@ static void go_on(const struct work *work)
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 	q2_forget(&half->q2, &work->tracker->slab, UINT64_MAX, UINT32_MAX);
 	edits_forget(&half->q2, &work->tracker->slab);
-	stream_gap(work->track, half, until, work->consumer);
+	stream_gap(work->track, half, until, 0, work->consumer);
 	half->acked = half->top = half->left = half->sent = until;
 	half->unsent = 0;
 }

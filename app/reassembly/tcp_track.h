@@ -170,6 +170,7 @@ struct tcp_segment {
 	uint32_t seq, ack;
 	uint32_t payload_at; // from the start of the frame
 	uint32_t length;     // of the payload
+	uint32_t cut;        // octets behind it that a capture has left out; only if !enforces
 	uint32_t tsval, tsecr;
 	uint16_t window; // as on the wire
 	uint8_t tcp_flags;

@@ -282,7 +282,7 @@ static void note_fin(const struct work *work)
 		half->fin_due = 0; // bytes came behind it: it was none
 	if (work->segment->tcp_flags & TH_FIN && !(half->flags & HALF_FIN_TOLD) && !half->fin_due &&
 		work->end >= half->next)
-		half->fin_due = work->end + 1;
+		half->fin_due = work->end + work->segment->cut + 1;
 }
 
 // A FIN without new bytes before it.
@@ -401,6 +401,20 @@ static bool repeats_what_stops(const struct work *work)
 	       !(ends_with_fin(work) && half_awaits_fin(half, work->end));
 }
 
+// A capture has cut its end: that never comes, and nobody waits for it.
+static void skip_cut(struct work *work)
+{
+	struct tcp_half *half = work->half;
+
+	if (likely(!work->segment->cut) || half->next != work->end)
+		return;
+	stream_gap(work->track, half, work->end + work->segment->cut, SPAN_CUT, work->consumer);
+	if (half->top < half->next)
+		half->top = half->next;
+	stream_drain(work->tracker, work->track, half, work->consumer);
+	half->sent = half->next;
+}
+
 void track_sort(struct work *work, bool news)
 {
 	struct tcp_half *half = work->half;
@@ -446,6 +460,7 @@ void track_sort(struct work *work, bool news)
 	if (half->top < work->end)
 		half->top = work->end;
 	note_sent(work);
+	skip_cut(work);
 	stream_give_up(work->tracker, work->track, half, work->consumer, segment->one_sided,
 		!segment->enforces);
 }

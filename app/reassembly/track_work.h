@@ -81,7 +81,8 @@ bool stream_fin(
 // The copies behind `next` and the FIN behind them, until a hole, a hold or the budget's end.
 void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
 	const struct stream_consumer *consumer);
-void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
+// `flags`: of the spans, beside SPAN_GAP.
+void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until, uint8_t flags,
 	const struct stream_consumer *consumer);
 // Holes whose bytes never come: the receiver has them already, or nobody tells what it has
 // (`one_sided`). Where nothing is enforced nobody waits for the consumer, and what is mirrored may

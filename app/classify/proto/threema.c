@@ -124,4 +124,5 @@ const struct app_proto app_proto_threema = {
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
 	.shape_tcp = shape_tcp,
+	.shape_by_lengths = true,
 };

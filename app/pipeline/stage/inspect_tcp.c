@@ -3,6 +3,7 @@
 #include "pipeline/stage/inspect_tcp.h"
 #include <netinet/tcp.h>
 #include <string.h>
+#include <rte_ip.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/content/untaken.h"
 #include "pipeline/stage/hold.h"
@@ -255,6 +256,22 @@ static bool is_one_sided(const struct inspection *in, bool law)
 	       in->lcore->dp->ports[in->ctx->pkt->in_port].one_way;
 }
 
+// Of a captured segment, what a snap length has taken off its end.
+static uint32_t cut_bytes(const struct packet_ctx *ctx)
+{
+	const struct pkt *pkt = ctx->pkt;
+
+	if (likely(!(pkt->flags & PKT_CAPTURED)) || ctx->m->data_len < pkt->payload_off)
+		return 0;
+	const uint8_t *ip = rte_pktmbuf_mtod_offset(ctx->m, const uint8_t *, pkt->l3_off);
+	uint32_t length = pkt->flags & PKT_V6 ? (uint32_t)sizeof(struct rte_ipv6_hdr) +
+							(uint32_t)(ip[4] << 8 | ip[5])
+					      : (uint32_t)(ip[2] << 8 | ip[3]);
+	uint32_t here = (uint32_t)(pkt->payload_off - pkt->l3_off) + pkt->payload_len;
+
+	return length > here ? length - here : 0;
+}
+
 static struct tcp_segment segment_of(const struct inspection *in)
 {
 	const struct lcore *lcore = in->lcore;
@@ -271,6 +288,7 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.ack = pkt->tcp_ack,
 		.payload_at = pkt->payload_off,
 		.length = pkt->payload_len,
+		.cut = law ? 0 : cut_bytes(ctx),
 		.tsval = times.value,
 		.tsecr = times.echo,
 		.window = pkt->tcp_win,

@@ -26,7 +26,8 @@ enum {
 	SPAN_DATAGRAM = 1 << 2,  // a whole UDP payload; offset64 counts bytes of earlier datagrams
 	SPAN_FIN = 1 << 3,       // nothing follows in this half (extent may be 0)
 	SPAN_MAY_ASK =
-		1 << 4, // a datagram whose first octets are those of one that asks for a name
+		1 << 4,    // a datagram whose first octets are those of one that asks for a name
+	SPAN_CUT = 1 << 5, // a gap that is the end of a segment, which a capture has left out
 };
 
 struct span {

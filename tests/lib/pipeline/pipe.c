@@ -494,7 +494,7 @@ unsigned pipe_run_frame(struct pipe *pipe, unsigned lcore, const uint8_t *frame,
 			assert_int_equal(rte_pktmbuf_chain(head, m), 0);
 	}
 	pipeline_receive(pipe->dp.lcores[lcore], head, from_outside ? PIPE_OUTSIDE : PIPE_INSIDE,
-		LINK_ETHERNET, pipe->now_ns, 0);
+		LINK_ETHERNET, pipe->now_ns, pipe->rx_flags);
 	pipeline_run(pipe->dp.lcores[lcore], &head, 1, pipe->now_ns);
 	tx_flush(pipe->dp.lcores[lcore]);
 	return pipe->n_sent - before;

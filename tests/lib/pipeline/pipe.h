@@ -43,6 +43,7 @@ struct pipe {
 	unsigned accept;                   // packets that the wire still takes before it refuses
 	unsigned refuse;                   // packets that the wire does not accept, next
 	struct pipe_scan *scan;            // NULL: no scan engine
+	uint16_t rx_flags;                 // of packets, as they are received: PKT_CAPTURED ...
 };
 
 // What EAL is given, and mbufs of a pipe's pool; for tests with larger limits, before pipe_new.

@@ -180,6 +180,92 @@ static void test_name_awaited(void **state)
 	rig_end(&flow);
 }
 
+// What is left of a segment that a capture has cut, and that something is missing behind it.
+static void say_cut(struct rig_flow *flow, unsigned half, const uint8_t *bytes, uint32_t length,
+	uint32_t cut, uint8_t flags)
+{
+	rig_feed(flow, half, bytes, length);
+	if (!cut)
+		return;
+	rig_feed_span(flow, (struct span){.offset64 = flow->offset[half],
+				    .extent = cut,
+				    .half = (uint8_t)half,
+				    .flags = (uint8_t)(SPAN_GAP | flags)});
+	flow->offset[half] += cut;
+}
+
+static const uint8_t *chance(void)
+{
+	static uint8_t bytes[1000];
+	uint64_t seed = 7;
+
+	for (unsigned i = 0; i < sizeof(bytes); i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		bytes[i] = (uint8_t)(seed >> 40);
+	}
+	return bytes;
+}
+
+// BitTorrent, encrypted: flights of 300, 400 and 200 octets, of which 150 each are here.
+static struct rig_flow flights(uint8_t flags)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 50001);
+
+	say_cut(&flow, HALF_C2S, chance(), 150, 150, flags);
+	say_cut(&flow, HALF_S2C, chance() + 200, 150, 250, flags);
+	say_cut(&flow, HALF_C2S, chance() + 400, 150, 50, flags);
+	return flow;
+}
+
+static void test_cut_flights(void **state)
+{
+	struct rig_flow flow = flights(SPAN_CUT);
+
+	(void)state;
+	app_is(&flow, "bittorrent", CONFIDENCE_PARTIAL);
+	rig_end(&flow);
+	flow = flights(0);
+	// lost, not cut: what is missing may be as long as it likes
+	assert_int_equal(flow.verdict.app, APP_NONE);
+	rig_end(&flow);
+}
+
+// Threema: 48, 80, a login of 191, of which one octet is cut, and a frame.
+static void test_cut_login(void **state)
+{
+	static const uint8_t frame[38] = {36};
+
+	(void)state;
+	for (unsigned lost = 0; lost < 2; lost++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 5222);
+
+		say_cut(&flow, HALF_C2S, chance(), 48, 0, 0);
+		say_cut(&flow, HALF_S2C, chance() + 100, 80, 0, 0);
+		say_cut(&flow, HALF_C2S, chance() + 200, 190, 1, SPAN_CUT);
+		say_cut(&flow, HALF_S2C, chance() + 400, 200, 300, SPAN_CUT);
+		if (lost)
+			gap(&flow, HALF_C2S, 10);
+		rig_feed(&flow, HALF_C2S, frame, sizeof(frame));
+		if (lost)
+			assert_int_equal(flow.verdict.app, APP_NONE);
+		else
+			app_is(&flow, "threema", CONFIDENCE_DPI);
+		rig_end(&flow);
+	}
+}
+
+// Nothing that goes by what it reads sees what stands behind a hole as if it followed.
+static void test_nothing_is_joined(void **state)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+
+	(void)state;
+	say_cut(&flow, HALF_C2S, (const uint8_t *)"@RSYN", 5, 5, SPAN_CUT);
+	rig_feed(&flow, HALF_C2S, LITERAL("CD: 31.0\n"));
+	assert_int_equal(flow.verdict.app, APP_NONE);
+	rig_end(&flow);
+}
+
 static int make(void **state)
 {
 	(void)state;
@@ -204,6 +290,9 @@ int main(void)
 		cmocka_unit_test(test_other_carriers),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_name_awaited),
+		cmocka_unit_test(test_cut_flights),
+		cmocka_unit_test(test_cut_login),
+		cmocka_unit_test(test_nothing_is_joined),
 	};
 
 	return cmocka_run_group_tests(tests, make, unmake);

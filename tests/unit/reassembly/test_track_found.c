@@ -29,9 +29,11 @@ struct rig {
 	uint64_t now_ns;
 	bool enforces, drops_conflicts;
 	bool refuses_copies; // the consumer cannot look at copies
+	uint32_t cut;        // of the segments that come, a capture leaves out so much
 	uint64_t hold_at;    // it wants a hold when it has seen the byte before; 0: none
 	char told[2][KEPT_MAX];
 	uint32_t n_told[2];
+	bool fin[2];
 	char payload[2048]; // of the segment at hand, as it would leave
 };
 
@@ -56,6 +58,7 @@ static enum consumed take(void *ctx, const struct span *span)
 	(void)ctx;
 	if (rig.refuses_copies && !span_is_gap(span))
 		return CONSUMED_NOTHING;
+	rig.fin[span->half] |= span->flags & SPAN_FIN;
 	return take_bytes(span, span->unchecked);
 }
 
@@ -127,6 +130,7 @@ static struct track_result give(struct rte_mbuf *m, bool resumed)
 		.ack = pkt->tcp_ack,
 		.payload_at = HEADER,
 		.length = pkt->payload_len,
+		.cut = rig.cut,
 		.window = 65000,
 		.tcp_flags = pkt->tcp_flags,
 		.half = pkt->in_port,
@@ -392,6 +396,41 @@ static void copies_leave_room_for_what_fills_their_hole(void **state)
 	end();
 }
 
+// A capture has cut a segment: its end never comes, and what follows is taken at once.
+static void the_end_of_a_cut_segment_is_a_gap(void **state)
+{
+	(void)state;
+	begin(&ordinary, OBSERVED);
+	rig.cut = 3;
+	CLIENT(.text = "ab");
+	expect_told(HALF_C2S, "ab~~~");
+	rig.cut = 0;
+	CLIENT(.at = 5, .text = "cd");
+	expect_told(HALF_C2S, "ab~~~cd");
+	CLIENT(.at = 2, .text = "xyz"); // too late
+	expect_told(HALF_C2S, "ab~~~cd");
+	rig.cut = 2;
+	SERVER(.text = "ef", .flags = TH_FIN);
+	expect_told(HALF_S2C, "ef~~");
+	assert_true(rig.fin[HALF_S2C]); // behind what was cut
+	assert_false(rig.fin[HALF_C2S]);
+	end();
+}
+
+// Ahead of a hole: what fills that brings the rest.
+static void a_cut_segment_ahead_of_a_hole_waits(void **state)
+{
+	(void)state;
+	begin(&ordinary, OBSERVED);
+	rig.cut = 3;
+	CLIENT(.at = 2, .text = "cd");
+	expect_told(HALF_C2S, "");
+	rig.cut = 0;
+	CLIENT(.text = "ab");
+	expect_told(HALF_C2S, "abcd");
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +446,8 @@ int main(void)
 		cmocka_unit_test(a_half_begins_where_its_receiver_says),
 		cmocka_unit_test(a_half_of_one_syn_begins_behind_it),
 		cmocka_unit_test(copies_leave_room_for_what_fills_their_hole),
+		cmocka_unit_test(the_end_of_a_cut_segment_is_a_gap),
+		cmocka_unit_test(a_cut_segment_ahead_of_a_hole_waits),
 	};
 
 	return cmocka_run_group_tests_name("track_found", tests, NULL, NULL);

@@ -345,6 +345,43 @@ static void a_half_that_is_scanned_may_have_holes(void **state)
 	}
 }
 
+static void run_cut(struct pipe *pipe, const struct pipe_packet *packet, uint32_t kept)
+{
+	uint8_t frame[2048];
+
+	assert_true(pipe_build(packet, frame, sizeof(frame)) >= kept);
+	pipe_run_frame(pipe, 0, frame, kept, packet->from_outside, 1);
+}
+
+// A capture that has kept the first octets of each packet: where the next segment lies is known by
+// the header's length.
+static void what_a_capture_has_cut_is_a_hole_at_once(void **state)
+{
+	(void)state;
+	for (unsigned v6 = 0; v6 < 2; v6++) {
+		const struct hole hole = {.v6 = v6};
+		struct pipe *pipe = named_world(false);
+		struct pipe_packet packet = opened(pipe, &hole, NULL);
+		uint32_t head = v6 ? 74 : 54;
+
+		pipe->rx_flags = PKT_CAPTURED | PKT_CSUM_IGNORE;
+		packet.payload = noise();
+		packet.payload_length = 300;
+		packet.seq = FIRST;
+		packet.ack = ENDS_AT;
+		run_cut(pipe, &packet, head + 300);
+		assert_int_equal(pipe_stats(pipe).tcp_gaps, 0);
+		packet.seq += 300;
+		run_cut(pipe, &packet, head + 100);
+		assert_int_equal(pipe_stats(pipe).tcp_gaps, 1);
+		assert_int_equal(pipe_stats(pipe).tcp_gap_bytes, 200);
+		packet.seq += 300;
+		run_cut(pipe, &packet, head + 300); // right behind it
+		assert_int_equal(pipe_stats(pipe).tcp_gaps, 1);
+		pipe_free(pipe);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +390,7 @@ int main(void)
 		cmocka_unit_test(every_application_may_be_named_in_front_of_a_hole),
 		cmocka_unit_test(the_tap_gets_holes_without_bytes),
 		cmocka_unit_test(a_half_that_is_scanned_may_have_holes),
+		cmocka_unit_test(what_a_capture_has_cut_is_a_hole_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

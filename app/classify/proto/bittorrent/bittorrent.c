@@ -515,6 +515,7 @@ const struct app_proto app_proto_bittorrent = {
 	.category = APP_CATEGORY_P2P,
 	.verify = verify,
 	.shape_tcp = shape_tcp,
+	.shape_by_lengths = true,
 	.shape_udp = shape_udp,
 	.disguised = disguised,
 	.decodes_for_others = true,
