@@ -11,7 +11,8 @@
 #define MESSAGE_MAX      (64 * 1024)
 #define HEADER_MIN       11   // RFC 8999 6: a negotiation of one version, without ids
 #define INITIAL_MIN      1200 // RFC 9000 14.1: a client's first datagram
-#define INITIAL_SEEN_MIN 256  // a server's, and one that was cut at capture
+#define INITIAL_SEEN_MIN 256  // a server's
+#define PACKETS_MAX      8    // of one datagram
 
 // Versions 1 and 2 (and its draft), drafts 22..34 (the first with this header to the last),
 // Facebook's mvfst.
@@ -35,31 +36,62 @@ static bool is_google_version(const uint8_t *at)
 	       octets_digit(at[3]);
 }
 
-// `hidden`: octets of the datagram that the capture has left out.
-static enum verify verify_long(struct text datagram, uint32_t hidden)
+// Takes a packet with a long header. `hidden`: octets of the datagram that the capture has left
+// out. False: it is none, or does not fit.
+static bool take_long(struct text *datagram, uint32_t hidden)
 {
-	uint32_t version = octets_be32(datagram.at + 1);
-	struct text rest = text_from(datagram, 5), id;
-	enum quic_type type = quic_type_of(datagram.at[0], version);
+	if (datagram->length < HEADER_MIN)
+		return false;
+	uint32_t version = octets_be32(datagram->at + 1);
+	struct text rest = text_from(*datagram, 5), id;
+	enum quic_type type = quic_type_of(datagram->at[0], version);
 	uint64_t token = 0, length;
 
-	if (!(datagram.at[0] & FIXED_BIT) || !quic_take_cid(&rest, &id) ||
-		!quic_take_cid(&rest, &id))
-		return VERIFY_NO;
-	if (type == QUIC_RETRY) // a token, and an integrity tag of 16 bytes
-		return rest.length > 16 ? VERIFY_DPI : VERIFY_NO;
+	if (!quic_take_cid(&rest, &id) || !quic_take_cid(&rest, &id))
+		return false;
+	if (type == QUIC_RETRY) { // a token, and an integrity tag of 16 bytes
+		*datagram = text_from(rest, rest.length);
+		return rest.length > 16;
+	}
 	if (type == QUIC_INITIAL) {
 		if (!quic_take_varint(&rest, &token) || token > rest.length)
-			return VERIFY_NO;
+			return false;
 		rest = text_from(rest, (uint32_t)token);
 	}
 	// Packet number and at least a tag; the length is that of the rest of this packet, and the
 	// datagram may hold more of them.
 	if (!quic_take_varint(&rest, &length) || length < 17 || length > rest.length + hidden)
+		return false;
+	*datagram = text_from(rest, length < rest.length ? (uint32_t)length : rest.length);
+	return true;
+}
+
+// RFC 9287: who was told that it may sends any bit in that place. Then packets of one version have
+// to fill the datagram.
+static bool is_greased(struct text datagram)
+{
+	const uint8_t *version = datagram.at + 1;
+
+	if (quic_type_of(datagram.at[0], octets_be32(version)) == QUIC_RETRY)
+		return false; // any length fits
+	for (unsigned i = 0; datagram.length && i < PACKETS_MAX; i++)
+		if (!(datagram.at[0] & LONG_HEADER) || !take_long(&datagram, 0) ||
+			(datagram.length > 5 && memcmp(datagram.at + 1, version, 4) != 0))
+			return false;
+	return !datagram.length;
+}
+
+static enum verify verify_long(struct text datagram, uint32_t hidden)
+{
+	struct text rest = datagram;
+
+	if (!(datagram.at[0] & FIXED_BIT))
+		return is_greased(datagram) ? VERIFY_DPI : VERIFY_NO;
+	if (!take_long(&rest, hidden))
 		return VERIFY_NO;
-	if (type != QUIC_INITIAL)
-		return VERIFY_DPI;
-	return datagram.length >= INITIAL_MIN ? VERIFY_YES : VERIFY_DPI;
+	bool initial = quic_type_of(datagram.at[0], octets_be32(datagram.at + 1)) == QUIC_INITIAL;
+
+	return initial && datagram.length >= INITIAL_MIN ? VERIFY_YES : VERIFY_DPI;
 }
 
 // Q046 packs the lengths of both ids into one byte, 5 for the usual eight and 0 for none; Q050 and
@@ -69,9 +101,11 @@ static enum verify verify_google_long(struct text datagram, uint32_t hidden)
 	uint8_t cids = datagram.at[5];
 	bool packed = cids == 0x50 || cids == 0x05 || cids == 0x55;
 
-	if (!(datagram.at[0] & FIXED_BIT) || datagram.length + hidden < INITIAL_SEEN_MIN)
+	if (!(datagram.at[0] & FIXED_BIT) || (!packed && cids > QUIC_CID_MAX))
 		return VERIFY_NO;
-	return packed || cids <= QUIC_CID_MAX ? VERIFY_DPI : VERIFY_NO;
+	if (datagram.length + hidden < INITIAL_SEEN_MIN) // 39 bits, as servers acknowledge
+		return packed ? VERIFY_PARTIAL : VERIFY_NO;
+	return VERIFY_DPI;
 }
 
 // RFC 8999 6: version 0, both ids, then versions of four bytes to the end.
@@ -91,7 +125,7 @@ static enum verify verify_negotiation(struct text datagram)
 // Up to Q043: flags (version present, a connection id of 8 bytes), id, version, packet number.
 static enum verify verify_old_google(struct text datagram)
 {
-	if (datagram.length < INITIAL_SEEN_MIN || (datagram.at[0] & 0xc9) != 0x09)
+	if ((datagram.at[0] & 0xc9) != 0x09)
 		return VERIFY_NO;
 	const uint8_t *version = datagram.at + 9;
 
@@ -119,7 +153,7 @@ static bool is_tag(const uint8_t *at)
 // number and hash, and perhaps an ACK, a stream frame with a message (QUIC Crypto, "Handshake
 // messages": its tag, the number of entries, nothing, then entries of a tag and the end of its
 // value, in order).
-static enum verify verify_google_answer(struct text datagram)
+static enum verify verify_google_answer(struct text datagram, uint32_t hidden)
 {
 	uint32_t room = datagram.length < MESSAGE_BEFORE ? datagram.length : MESSAGE_BEFORE;
 	const uint8_t *at;
@@ -134,7 +168,11 @@ static enum verify verify_google_answer(struct text datagram)
 	struct text message = text_from(datagram, (uint32_t)(at - datagram.at));
 	uint32_t n = message.length > 8 ? octets_le16(message.at + 4) : 0, end = 0;
 
-	if (n < 3 || n > 64 || octets_le16(message.at + 6) || message.length < 8 + 8 * n)
+	if (n < 3 || n > 64 || octets_le16(message.at + 6) || message.length + hidden < 8 + 8 * n)
+		return VERIFY_NO;
+	if (message.length < 8 + 8 * n)
+		n = (message.length - 8) / 8; // those that are here
+	if (n < 3)
 		return VERIFY_NO;
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *entry = message.at + 8 + 8 * i;
@@ -157,9 +195,11 @@ static enum verify verify(const struct probe *probe)
 				  : 0;
 
 	if (!(datagram.at[0] & LONG_HEADER)) {
+		if (datagram.length < MESSAGE_BEFORE || datagram.length + hidden < INITIAL_SEEN_MIN)
+			return VERIFY_NO;
 		enum verify asked = verify_old_google(datagram);
 
-		return asked == VERIFY_NO ? verify_google_answer(datagram) : asked;
+		return asked == VERIFY_NO ? verify_google_answer(datagram, hidden) : asked;
 	}
 	if (!octets_be32(datagram.at + 1))
 		return verify_negotiation(datagram);
@@ -167,7 +207,8 @@ static enum verify verify(const struct probe *probe)
 		return verify_google_long(datagram, hidden);
 	if (is_ietf_version(octets_be32(datagram.at + 1)))
 		return verify_long(datagram, hidden);
-	bool reserved = is_reserved_version(octets_be32(datagram.at + 1));
+	bool reserved = is_reserved_version(octets_be32(datagram.at + 1)) &&
+			datagram.length + hidden >= INITIAL_MIN;
 
 	// 16 bits of the version: that the server negotiates is proof
 	return reserved && verify_long(datagram, hidden) != VERIFY_NO ? VERIFY_PARTIAL : VERIFY_NO;

@@ -498,7 +498,7 @@ static void test_quic_refused(void **state)
 		unsigned at;
 		uint8_t byte;
 	} wrong[] = {
-		{0, 0x83},      // the fixed bit
+		{0, 0x43},      // no long header
 		{4, 3},         // no such version
 		{5, 21},        // a connection id too long
 		{10, 21},       // and the other
