@@ -58,12 +58,62 @@ static bool is_verb(struct text verb, struct text rest)
 	return text_is_among(verb, own_verbs) || text_is_among(verb, shared_verbs);
 }
 
+// RFC 4217 4: TLS begins behind AUTH, after the server's reply.
+static bool begins_tls(struct text half)
+{
+	return half.length > TLS_RECORD_BYTES && half.at[0] == TLS_HANDSHAKE && half.at[1] == 3;
+}
+
+// A client that is seen alone: two commands, one of which only FTP has, or AUTH with TLS behind it.
+// 64 bits.
+static enum verify verify_client_alone(struct text client)
+{
+	unsigned known = 0, own = 0;
+	struct text line;
+
+	while (text_take_line(&client, &line)) {
+		struct text rest = line, verb = text_take_word(&rest);
+		bool auth = text_is(verb, "AUTH");
+
+		if (!is_verb(verb, rest) || !text_is_printable(rest))
+			return VERIFY_MORE;
+		if (auth && begins_tls(client))
+			return VERIFY_ALONE;
+		own += auth || text_is_among(verb, own_verbs);
+		known++;
+	}
+	return known >= 2 && own ? VERIFY_ALONE : VERIFY_MORE;
+}
+
+// A server that is seen alone: a greeting, then a whole reply with a code that neither mail nor
+// news has. 64 bits.
+static enum verify verify_server_alone(struct text server)
+{
+	struct text greeting = dialogue_greeting(server);
+	unsigned code = text_reply_code(server);
+	struct text rest = text_from(server, greeting.length), next;
+
+	return (code == 220 || code == 120) && text_take_line(&rest, &next) &&
+			       is_coded_reply(next) && is_own_code(text_reply_code(next))
+		       ? VERIFY_ALONE
+		       : VERIFY_MORE;
+}
+
+// The server's greeting. Where it does not name the protocol and the server is seen alone, its next
+// reply counts, too.
+static enum verify verify_server(const struct probe *probe, struct text server)
+{
+	enum verify answer = verify_greeting(dialogue_greeting(server));
+
+	return answer == VERIFY_MORE && probe->one_sided ? verify_server_alone(server) : answer;
+}
+
 // A command, and what the server has said to it, if that was seen.
 static enum verify verify_command(
 	const struct probe *probe, const struct dialogue *dialogue, struct text verb)
 {
 	if (!dialogue->server.length && probe->one_sided)
-		return dialogue_alone(dialogue_lines(dialogue->client, shared_verbs, own_verbs));
+		return verify_client_alone(dialogue->client);
 	if (dialogue->server.length < 4)
 		return text_is_among(verb, own_verbs) && probe->n_data_pkts > 1 ? VERIFY_PARTIAL
 										: VERIFY_MORE;
@@ -86,9 +136,8 @@ static enum verify verify(const struct probe *probe)
 	if (dialogue.server.length >= 4 && !is_coded_reply(dialogue.server))
 		return VERIFY_NO;
 	if (!verb.length)
-		return dialogue.server.length < 4
-			       ? VERIFY_MORE
-			       : verify_greeting(dialogue_greeting(dialogue.server));
+		return dialogue.server.length < 4 ? VERIFY_MORE
+						  : verify_server(probe, dialogue.server);
 	if (!is_verb(verb, rest) || !text_is_printable(rest))
 		return VERIFY_NO;
 	return verify_command(probe, &dialogue, verb);

@@ -30,6 +30,24 @@ static bool has_timestamp(struct text meta)
 	       !text_contains_byte(left, ' ') && !text_contains_byte(stamp, ' ');
 }
 
+// RFC 1939 5, the reply to RETR of most servers: "+OK 120 octets". 88 bits.
+static bool counts_octets(struct text meta)
+{
+	struct text ok = text_take(&meta, ' '), number = text_take(&meta, ' ');
+
+	return text_is(ok, "+OK") && text_is_number(number) && text_is(meta, "octets");
+}
+
+// A server's first line, where its client has not been seen.
+static enum verify verify_meta(const struct probe *probe, struct text meta)
+{
+	if (!text_is_printable(meta))
+		return VERIFY_NO;
+	if (contains_any(meta, greetings) || has_timestamp(meta))
+		return VERIFY_DPI;
+	return probe->one_sided && counts_octets(meta) ? VERIFY_ALONE : VERIFY_MORE;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct dialogue dialogue = dialogue_of(probe, is_reply);
@@ -51,9 +69,7 @@ static enum verify verify(const struct probe *probe)
 		return dialogue.client.at[0] == '*' ? VERIFY_NO : VERIFY_MORE;
 	if (!text_take_line(&dialogue.server, &meta))
 		return VERIFY_MORE;
-	if (!text_is_printable(meta))
-		return VERIFY_NO;
-	return contains_any(meta, greetings) || has_timestamp(meta) ? VERIFY_DPI : VERIFY_MORE;
+	return verify_meta(probe, meta);
 }
 
 const struct app_proto app_proto_pop3 = {
