@@ -8,6 +8,8 @@
 #include "control/policy/app_tables.h"
 #include "classify/classify.h"
 #include "cmd/command.h"
+#include "cmd/explain.h"
+#include "cmd/recognition.h"
 #include "config/error.h"
 #include "base/json_out.h"
 #include "base/options.h"
@@ -26,13 +28,23 @@ struct sources {
 	unsigned networks;
 };
 
+// With which confidences replays have shown it: a verifier may answer less than "verified".
+static void add_shown(struct sources *sources, const char *app)
+{
+	for (const struct recognition_row *row = recognition_rows; row->app; row++)
+		for (unsigned i = CONFIDENCE_PORT; i <= CONFIDENCE_VERIFIED; i++)
+			if (!strcmp(row->app, app) && !strcmp(row->confidence, confidence_word(i)))
+				sources->has[i] = true;
+}
+
 static struct sources sources_of(uint16_t app, const struct signature *signatures, unsigned n,
 	const struct app_tables *tables)
 {
 	const struct app_proto *proto = app_get(app);
 	struct sources sources = {0};
 
-	sources.has[CONFIDENCE_PORT] = proto->tcp_ports[0] || proto->udp_ports[0];
+	add_shown(&sources, proto->name);
+	sources.has[CONFIDENCE_PORT] |= proto->tcp_ports[0] || proto->udp_ports[0];
 	if (proto->shape_tcp || proto->shape_udp)
 		sources.has[CONFIDENCE_PARTIAL] = sources.has[CONFIDENCE_VERIFIED] = true;
 	if (proto->media_between)
@@ -181,7 +193,7 @@ static int print_json(const struct listed *listed)
 
 int apps_main(int argc, char **argv)
 {
-	const char *dir = NULL, *policy_path = NULL;
+	const char *dir = NULL, *policy_path = NULL, *explained = NULL;
 	char found[COMMAND_PATH_MAX];
 	bool json = false;
 	char **operands, **rest;
@@ -193,7 +205,9 @@ int apps_main(int argc, char **argv)
 	struct app_tables *tables = NULL;
 	unsigned n = 0;
 	const struct option_row rows[] = {
-		{0, "json", NULL, OPTION_FLAG, &json, "as a JSON array"},
+		{0, "json", NULL, OPTION_FLAG, &json, "as a JSON array; of --explain an object"},
+		{0, "explain", "NAME", OPTION_TEXT, &explained,
+			"how this one is known, or why it cannot be; alone, or with --json"},
 		{'p', "policy", "FILE", OPTION_TEXT, &policy_path,
 			"also the applications that this policy defines"},
 		{'g', "signatures", "DIR", OPTION_TEXT, &dir,
@@ -201,7 +215,8 @@ int apps_main(int argc, char **argv)
 		{0},
 	};
 	const struct option_command command = {.name = "apps",
-		.usage = "sluice apps [--json] [-p POLICY] [-g DIR]",
+		.usage = "sluice apps [--json] [-p POLICY] [-g DIR]\n"
+			 "       sluice apps --explain NAME [--json]",
 		.summary = "Lists the applications that rules can name (\"app\", \"category\", "
 			   "\"group\"), and the\nconfidences that a claim of each can have.",
 		.rows = rows,
@@ -212,6 +227,13 @@ int apps_main(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (explained && (dir || policy_path)) {
+		fprintf(stderr,
+			"sluice apps: --explain says what is built in: without -p and -g\n");
+		return EXIT_CODE_USAGE;
+	}
+	if (explained)
+		return explain_application(explained, json);
 	if (!dir) {
 		signatures_path_default("config/policy.json", found, sizeof(found));
 		dir = access(found, R_OK) == 0 ? found : NULL;

@@ -38,6 +38,9 @@ _sluice() {
 	fi
 	case $prev:$argument in
 	--checksum:?*) mapfile -t COMPREPLY < <(compgen -W "verify ignore auto" -- "$cur") ;;
+	--explain:?*) # applications
+		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" apps 2>/dev/null | sed '1d; s/ .*//')" -- "$cur")
+		;;
 	*:FILE | *:N:FILE | *:PATH) compopt -o filenames && _filedir ;;
 	*:DIR) compopt -o filenames && _filedir -d ;;
 	*:?*) ;; # a number, a KEY=VALUE: nothing is known about it
