@@ -2,8 +2,9 @@
 """docs/recognition.md: the figures of tools/score as a page, and whether the page still has them."""
 import collections
 import os
+import recognition
 
-PAGE = os.path.join("docs", "recognition.md")
+PAGE = recognition.PAGE
 # Macro precision, recall and F1 of others over P2P and IM, as the captures' own README quotes them.
 OTHERS = (("nDPI 4.2 (ndpiReader)", ".666", ".511", ".540"), ("l7-filter's patterns", ".346", "", ".275"))
 # Why a claim on a flow that the labels do not judge is right all the same, or what is wrong with it:
@@ -106,6 +107,7 @@ def page(score, result, lines, rows, n_corrected):
         text.append(f"- {app}, {n} ({raw}): {why or 'not argued'}")
     if not counts:
         text.append("None.")
+    text += ["", *recognition.section(recognition.load()[0])]
     return "\n".join(text) + "\n", bare
 
 
