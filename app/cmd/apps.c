@@ -191,26 +191,26 @@ static int print_json(const struct listed *listed)
 	return ok ? EXIT_CODE_OK : EXIT_CODE_FAILURE;
 }
 
-int apps_main(int argc, char **argv)
+struct apps_request {
+	const char *dir;       // of signatures; NULL: where they are by default
+	const char *policy;    // file; NULL: none
+	const char *explained; // application; NULL: all are listed
+	bool json;
+};
+
+// As options_parse().
+static int parse(int argc, char **argv, struct apps_request *request)
 {
-	const char *dir = NULL, *policy_path = NULL, *explained = NULL;
-	char found[COMMAND_PATH_MAX];
-	bool json = false;
 	char **operands, **rest;
 	int n_operands, n_rest;
-	struct config_errors errors = {0};
-	struct signature *signatures = NULL;
-	struct rule_names *names = NULL;
-	struct policy *policy = NULL;
-	struct app_tables *tables = NULL;
-	unsigned n = 0;
 	const struct option_row rows[] = {
-		{0, "json", NULL, OPTION_FLAG, &json, "as a JSON array; of --explain an object"},
-		{0, "explain", "NAME", OPTION_TEXT, &explained,
+		{0, "json", NULL, OPTION_FLAG, &request->json,
+			"as a JSON array; of --explain an object"},
+		{0, "explain", "NAME", OPTION_TEXT, &request->explained,
 			"how this one is known, or why it cannot be; alone, or with --json"},
-		{'p', "policy", "FILE", OPTION_TEXT, &policy_path,
+		{'p', "policy", "FILE", OPTION_TEXT, &request->policy,
 			"also the applications that this policy defines"},
-		{'g', "signatures", "DIR", OPTION_TEXT, &dir,
+		{'g', "signatures", "DIR", OPTION_TEXT, &request->dir,
 			"signature files; default: config/signatures, else the system's"},
 		{0},
 	};
@@ -223,55 +223,73 @@ int apps_main(int argc, char **argv)
 		.notes = "Confidences, rising: port (by number alone), ip, cache (announced by "
 			 "another flow),\npartial (by shape), dpi (a signature), verified (and the "
 			 "protocol's structure)."};
-	int code = options_parse(&command, argc, argv, &operands, &n_operands, &rest, &n_rest);
 
-	if (code >= 0)
-		return code;
-	if (explained && (dir || policy_path)) {
-		fprintf(stderr,
-			"sluice apps: --explain says what is built in: without -p and -g\n");
-		return EXIT_CODE_USAGE;
-	}
-	if (explained)
-		return explain_application(explained, json);
-	if (!dir) {
-		signatures_path_default("config/policy.json", found, sizeof(found));
-		dir = access(found, R_OK) == 0 ? found : NULL;
-	}
-	if (dir && signature_load_dir(dir, &signatures, &n, &tables, &errors) < 0) {
+	return options_parse(&command, argc, argv, &operands, &n_operands, &rest, &n_rest);
+}
+
+static int print(const struct listed *listed, bool json)
+{
+	if (json)
+		return print_json(listed);
+	print_table(listed);
+	return EXIT_CODE_OK;
+}
+
+static int list(const struct apps_request *request)
+{
+	struct config_errors errors = {0};
+	struct signature *signatures = NULL;
+	struct rule_names *names = NULL;
+	struct policy *policy = NULL;
+	struct app_tables *tables = NULL;
+	unsigned n = 0;
+	int code = 0;
+
+	if (request->dir &&
+		signature_load_dir(request->dir, &signatures, &n, &tables, &errors) < 0) {
 		if (!errors.n)
-			config_error_add(&errors, dir, "", "cannot be read");
+			config_error_add(&errors, request->dir, "", "cannot be read");
 		free(signatures);
 		return config_errors_print(&errors);
 	}
-	if (policy_path) {
+	if (request->policy) {
 		names = rule_names_new();
-		code = names ? policy_load(policy_path, names, &policy, &errors) : -ENOMEM;
-		if (code < 0) {
-			free(signatures);
-			app_tables_free(tables);
-			rule_names_free(names);
-			return config_errors_print(&errors);
-		}
+		code = names ? policy_load(request->policy, names, &policy, &errors) : -ENOMEM;
 	}
-	config_errors_free(&errors);
-	if (!dir)
-		fprintf(stderr, "sluice apps: no signature files found (-g DIR): confidences are "
-				"incomplete\n");
-	const struct listed listed = {
-		.signatures = signatures,
-		.n_signatures = n,
-		.tables = tables,
-		.policy = policy,
-	};
-
-	if (json)
-		code = print_json(&listed);
-	else
-		print_table(&listed);
+	if (code < 0) {
+		code = config_errors_print(&errors);
+	} else {
+		config_errors_free(&errors);
+		code = print(&(struct listed){signatures, n, tables, policy}, request->json);
+	}
 	free(signatures);
 	app_tables_free(tables);
 	policy_free(policy);
 	rule_names_free(names);
-	return json ? code : EXIT_CODE_OK;
+	return code;
+}
+
+int apps_main(int argc, char **argv)
+{
+	struct apps_request request = {0};
+	char found[COMMAND_PATH_MAX];
+	int code = parse(argc, argv, &request);
+
+	if (code >= 0)
+		return code;
+	if (request.explained && (request.dir || request.policy)) {
+		fprintf(stderr,
+			"sluice apps: --explain says what is built in: without -p and -g\n");
+		return EXIT_CODE_USAGE;
+	}
+	if (request.explained)
+		return explain_application(request.explained, request.json);
+	if (!request.dir) {
+		signatures_path_default("config/policy.json", found, sizeof(found));
+		request.dir = access(found, R_OK) == 0 ? found : NULL;
+	}
+	if (!request.dir)
+		fprintf(stderr, "sluice apps: no signature files found (-g DIR): confidences are "
+				"incomplete\n");
+	return list(&request);
 }
