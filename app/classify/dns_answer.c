@@ -186,7 +186,7 @@ static void read_answer(struct text message, const struct decoder_sink *sink)
 		octets_be16(message.at + at + 2) != CLASS_IN)
 		return;
 	length = question_of(message, &chain.names[0], at, &question);
-	if (!asked_answers(sink->asked, HALF_S2C, ASKED_NAME, question.id, length))
+	if (!sink->name || !asked_answers(sink->asked, HALF_S2C, ASKED_NAME, question.id, length))
 		return;
 	chain.n = 1;
 	at += 4;

@@ -80,6 +80,18 @@ static void decode(struct inspection *in, const struct span *span)
 	feed_decoder(in, span);
 }
 
+// What is known by an answer alone is decoded from there on: what the datagrams before it, which
+// were a hint, have asked for is kept, or nobody would know that it is an answer.
+static void note_asked(struct inspection *in, const struct span *span)
+{
+	const struct app_proto *proto = app_get(in->flow->app);
+	const struct decoder_sink notes = {.asked = &in->cold->asked};
+
+	if (proto && proto->decode_datagram && span->flags & SPAN_DATAGRAM &&
+		in->flow->confidence == CONFIDENCE_PARTIAL)
+		proto->decode_datagram(span, &in->cold->ends, &notes);
+}
+
 #define UDP_HEADER_BYTES  8
 #define UDP_LENGTH_BEFORE 4 // the payload
 #define ALONE_PACKETS     3 // of a half that nobody answers
@@ -400,6 +412,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 		flow->decided_pkts = flow->n_data_pkts;
 	take_handshake_meta(in, &work);
 	if (!verdict.final) {
+		note_asked(in, span);
 		if (unlikely(content_is_asked(lcore))) {
 			if (in->doubted)
 				feed_doubted(in, span);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls through the packet path: media that SIP announces are known with their first packet, others
 // with their third, and none takes a state of the classifier; Discord's voice servers are learned
-// where both ends have spoken, and media to them are Discord's.
+// where both ends have spoken, and media to them are Discord's. And Kad's nodes, though its request
+// alone is a hint.
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,20 +169,51 @@ static void voice_servers_of_discord(void **state)
 	}
 }
 
+#define TARGET  "abcdefghij012345"
+#define CONTACT TARGET "\x01\0\0\x0b\x40\x12\x36\x12\x08"
+
+// A node of Kad that is asked where its request alone is a hint: its answer is one all the same,
+// and to that request.
+static void who_answers_a_hint(void **state)
+{
+	static const struct {
+		const char *asked;
+		unsigned learned; // the contact over UDP and TCP, who answers
+	} rows[] = {{TARGET, 3}, {"bcdefghij0123456", 0}};
+	static const struct pipe_packet ends = {
+		.client = CLIENT, .server = SERVER, .sport = 20000, .dport = 20002};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct pipe *pipe = new_pipe();
+		char request[36];
+
+		snprintf(request, sizeof(request), "\xe4\x21\x02%s" TARGET, rows[i].asked);
+		say(pipe, ends, HALF_C2S, request, sizeof(request) - 1);
+		assert_int_equal(flow_of(pipe, &ends)->confidence, CONFIDENCE_PARTIAL);
+		say(pipe, ends, HALF_S2C, LITERAL("\xe4\x29" TARGET "\x01" CONTACT));
+		must_be(pipe, &ends, "edonkey", CONFIDENCE_VERIFIED);
+		assert_int_equal(pipe_stats(pipe).endpoints_learned, rows[i].learned);
+		pipe_free(pipe);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(media_that_nobody_announced),
 		cmocka_unit_test(media_that_sip_announces),
 		cmocka_unit_test(voice_servers_of_discord),
+		cmocka_unit_test(who_answers_a_hint),
 	};
 	const struct signature signatures[] = {
 		signature("sip", "sip", "^(INVITE|SIP/2)", false),
 		signature("discord", "discord", "^\\x00[\\x01\\x02]\\x00\\x46", true),
+		signature("kad", "edonkey", "^\\xe4[\\x21\\x29]", true),
 	};
 	int failed;
 
-	rig = rig_new_with(signatures, 2, 16);
+	rig = rig_new_with(signatures, 3, 16);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	rig_free(rig);
 	return failed;

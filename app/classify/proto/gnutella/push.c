@@ -52,7 +52,8 @@ static void take_push(const struct flow_ends *ends, const struct decoder_sink *s
 		.ttl_s = PUSH_TTL_S,
 	};
 
-	if (expect.port < 1024 || !memcmp(expect.address, ends->address[!half], 16))
+	if (expect.port < 1024 || !sink->expect ||
+		!memcmp(expect.address, ends->address[!half], 16))
 		return;
 	if (memcmp(expect.address, ends->address[half], 16) != 0)
 		memcpy(expect.peer, ends->address[!half], 16);
