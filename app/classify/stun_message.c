@@ -173,9 +173,11 @@ static const struct mark {
 	{"teams", 0x8055, 4, 4, 0},
 	{"teams", 0x8070, 4, 4, 0},
 	{"teams", 0x8095, 8, 8, 0},
-	// Relays of WhatsApp's calls: what is asked for and where one has been seen before, in a
-	// range where IANA has registered nothing.
+	// Relays of WhatsApp's calls: what is asked for, first and from a second port on, and where
+	// one has been seen before, in a range where IANA has registered nothing (nDPI's dissector
+	// of STUN has the same).
 	{"whatsapp", 0x4000, 16, 512, STUN_ALLOCATE},
+	{"whatsapp", 0x4001, 16, 512, STUN_ALLOCATE},
 	{"whatsapp", 0x4002, 8, 8, STUN_ALLOCATE},
 	// IANA, STUN attributes: CISCO-WEBEX-FLOW-INFO
 	{"webex", 0xc003, 1, 512, 0},

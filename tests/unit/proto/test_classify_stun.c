@@ -187,6 +187,7 @@ static void test_makers(void **state)
 	assert_string_equal(with(rig, STUN_BINDING_ANSWER, 0x8070, "\0\0\0\3", 4), "teams");
 	assert_string_equal(with(rig, STUN_BINDING, 0x8095, value, 8), "teams");
 	assert_string_equal(with(rig, STUN_ALLOCATE, 0x4000, value, 60), "whatsapp");
+	assert_string_equal(with(rig, STUN_ALLOCATE, 0x4001, value, 60), "whatsapp");
 	assert_string_equal(with(rig, 0x0103, 0x4002, value, 8), "whatsapp");
 	assert_string_equal(with(rig, STUN_BINDING, 0xc003, value, 12), "webex");
 	// of another length or method, or of libwebrtc: nobody's
@@ -194,6 +195,8 @@ static void test_makers(void **state)
 	assert_string_equal(with(rig, STUN_BINDING, 0x8095, value, 4), "stun");
 	assert_string_equal(with(rig, STUN_BINDING, 0x4000, value, 60), "stun");
 	assert_string_equal(with(rig, STUN_ALLOCATE, 0x4000, value, 4), "stun");
+	assert_string_equal(with(rig, STUN_BINDING, 0x4001, value, 60), "stun");
+	assert_string_equal(with(rig, STUN_ALLOCATE, 0x4001, value, 4), "stun");
 	assert_string_equal(with(rig, STUN_BINDING, 0xc057, "\0\3\0\x0a", 4), "stun");
 	rig_free(rig);
 }
