@@ -12,8 +12,8 @@ PAGE = os.path.join("docs", "recognition.md")
 UNKNOWN_PAGE = os.path.join("docs", "unknown-applications.md")
 HEADING = "## How each application is known"
 HEAD = """
-From config/recognition.json, as `sluice apps --explain NAME` has it. *Packet* is the data packet of the flow, both
-directions together, from which it is known (0: the first packet, before any data); `tests/golden/recognition.test` replays
+The main ways, from config/recognition.json, as `sluice apps --explain NAME` has them. *Packet* is the data packet of the flow, both
+directions together, from which it is known (0: the first packet, before any data; the first datagram of UDP is data packet 1); `tests/golden/recognition.test` replays
 what *shown by* names and has to get that packet and that confidence: a flow of a capture below `$SLUICE_CORPORA/dev`, or,
 where no capture has it, what the test makes: a conversation (tests/golden/classify_conversations.txt,
 recognition_conversations.txt, tests/fuzz/corpus/classify), or a hello of TLS with a host's name or an ALPN. In such a row no
@@ -24,12 +24,12 @@ left out.
 |--|--|--|--|--|--|--|"""
 UNKNOWN_HEAD = """# What can be known of which application
 
-Names that people ask for, how each is known here, and what of it cannot be known from the wire. *By*: **octets** (a pattern
+Names that people ask for, how each is known here, and what of it cannot be known from the wire, or not by us. *By*: **octets** (a pattern
 or a verifier), **alpn**, **name** (the host that a client asks for, or DNS has given), **network** (published addresses),
-**port** (a guess). *Nothing* is a result, too: who is sealed from the first octet on is not claimed. What has neither a
+**port** (a guess). *Nothing* is a result, too: what is encrypted from the first octet on is not claimed. What has neither a
 published specification nor a client that could be run is listed and not claimed. `tests/cli/unknown_applications.test` holds the page
-against `sluice apps` and the signature files. Sources and dates stand in the `why` of each entry (config/signatures). The rows
-are those of config/recognition.json, and what `sluice apps --explain NAME` answers.
+against `sluice apps` and the signature files. Sources and dates of names and networks are `source` and `date` of
+each entry (`tools/hosts list`); of patterns, the `why` of each signature. The rows are those of config/recognition.json, and what `sluice apps --explain NAME` answers.
 """
 
 

@@ -82,7 +82,9 @@ def page(score, result, lines, rows, n_corrected):
                     f"{ratio(it['micro_p'])} | {ratio(it['micro_r'])} |")
     for name, precision, recall, f1 in OTHERS:
         text.append(f"| {name}, P2P+IM | | | {precision} | {recall} | {f1} | | |")
-    text += ["", "A figure of 1.000 says as much as its number of flows: one error among 20 would make it 0.95.",
+    text += ["", "These captures were used to write the rules: the figures show fit, not how unseen traffic fares. nDPI 4.2 is Debian 12's, run as it "
+             "comes; newer releases may do better. A figure of 1.000 says as much as its number of flows: one error among 20 would make "
+             "it 0.95.",
              "", "| | |", "|--|--|",
              f"| data packets until a P2P or IM flow is known: median, 90 % | {every['pos_median']}, {every['pos_p90']} |",
              f"| flows of other traffic with a false claim | {every['negatives'] - every['negatives_clean']} of "

@@ -178,6 +178,7 @@ static int print_json(const struct listed *listed)
 		json_out_close(&out, ']');
 		json_out_u64(&out, "signatures", entry.sources.signatures);
 		json_out_u64(&out, "hosts", entry.sources.hosts);
+		json_out_u64(&out, "shared_hosts", entry.sources.shared_hosts);
 		json_out_u64(&out, "networks", entry.sources.networks);
 		if (entry.user)
 			json_out_bool(&out, "user_defined", true);
@@ -220,9 +221,13 @@ static int parse(int argc, char **argv, struct apps_request *request)
 		.summary = "Lists the applications that rules can name (\"app\", \"category\", "
 			   "\"group\"), and the\nconfidences that a claim of each can have.",
 		.rows = rows,
-		.notes = "Confidences, rising: port (by number alone), ip, cache (announced by "
-			 "another flow),\npartial (by shape), dpi (a signature), verified (and the "
-			 "protocol's structure)."};
+		.notes =
+			"Confidences, rising: port (by number alone), ip (a listed network), cache "
+			"(told by another\nflow: DNS, a DHT, a control connection), partial (a "
+			"hint: "
+			"a shape, a shared name, one end\nalone), dpi (a pattern, a listed name, "
+			"ALPN), verified (the message's structure was checked,\ntoo). Rules act "
+			"from dpi on, unless their min_confidence says less."};
 
 	return options_parse(&command, argc, argv, &operands, &n_operands, &rest, &n_rest);
 }

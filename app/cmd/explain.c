@@ -86,7 +86,7 @@ static void print_name(const struct recognition_name *name)
 		print_list(name->by);
 		printf("\n");
 	} else {
-		printf(": cannot be known from the wire\n");
+		printf(": not recognised\n");
 	}
 	if (*name->unknown)
 		printf("   %s: %s\n", name->apps[0] ? "not known" : "why", name->unknown);
@@ -101,9 +101,9 @@ static void print_row(const struct recognition_row *row, unsigned number)
 		printf("   known from: the first packet, before any data\n");
 	printf("   confidence: %s\n   seen with: %s\n", row->confidence, row->client);
 	if (row->capture)
-		printf("   shown by: %s, %s\n", row->capture, row->flow);
+		printf("   tested with: the capture %s, %s\n", row->capture, row->flow);
 	else
-		printf("   shown by: made for the test, %s\n", row->made);
+		printf("   tested with: packets made for the test, %s\n", row->made);
 	printf("   defeated by: %s\n", row->defeats);
 }
 

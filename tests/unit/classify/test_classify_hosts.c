@@ -41,8 +41,13 @@ static void every_host_tells_its_application(void **state)
 			longest = user_apps_of_shared_host(
 				rig->hosts, (const uint8_t *)host, (uint32_t)strlen(host));
 		assert_int_equal(longest, app);
-		// A suffix is whole labels.
-		assert_string_not_equal(asked("xq7", host), app_get(app)->name);
+		// A suffix is whole labels; what is left of this one may be a shared host.
+		char other[300];
+		int length = snprintf(other, sizeof(other), "xq7%s", host);
+
+		if (user_apps_of_shared_host(
+			    rig->hosts, (const uint8_t *)other, (uint32_t)length) != app)
+			assert_string_not_equal(asked("xq7", host), app_get(app)->name);
 	}
 }
 
