@@ -137,7 +137,9 @@ static bool settled(const struct job *job, const struct classify_verdict *verdic
 {
 	if (verdict->confidence >= CONFIDENCE_DPI)
 		return !may_get_better(job, verdict->app, verdict->signature);
-	return job->confidence >= CONFIDENCE_DPI && !may_get_better(job, job->app, job->signature);
+	// media do not say whose they are: a hint beside them may still become sure
+	return !job->media && job->confidence >= CONFIDENCE_DPI &&
+	       !may_get_better(job, job->app, job->signature);
 }
 
 // Packets, or bytes: with both prefixes at their end nothing new can be seen.

@@ -16,8 +16,12 @@ struct description { // as the lines so far have it; in a stream's memo
 };
 static_assert(sizeof(struct description) == sizeof(struct app_memo), "it is the memo of a stream");
 
+#define SAID_MAX  16  // announcements that are believed of one packet
+#define LINES_MAX 256 // and lines of it that are read
+
 struct reading {
 	struct description *at;
+	unsigned *said;
 	const struct flow_ends *ends;
 	const struct decoder_sink *sink;
 	unsigned half;
@@ -27,9 +31,10 @@ static void expect(const struct reading *r, uint64_t port)
 {
 	struct expectation expect;
 
-	if (!r->sink->expect || !r->at->known || !port ||
+	if (!r->sink->expect || !r->at->known || !port || *r->said >= SAID_MAX ||
 		!media_expect(&expect, r->ends, r->half, r->at->address, port))
 		return;
+	*r->said += 1;
 	expect.app = app_find("rtp");
 	r->sink->expect(r->sink->ctx, &expect);
 }
@@ -81,7 +86,7 @@ static void take_media(const struct reading *r, struct text rest)
 static void take_reports(const struct reading *r, struct text rest)
 {
 	struct description other = *r->at;
-	const struct reading there = {&other, r->ends, r->sink, r->half};
+	const struct reading there = {&other, r->said, r->ends, r->sink, r->half};
 	struct text word = text_take_word(&rest);
 	uint64_t port;
 
@@ -114,10 +119,13 @@ static bool decode_datagram(
 	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
 {
 	struct description description = {0};
-	const struct reading r = {&description, ends, sink, span->half & 1};
+	unsigned said = 0;
+	const struct reading r = {&description, &said, ends, sink, span->half & 1};
 	struct text rest = span_text(span), line;
 
-	while (text_take_line(&rest, &line))
+	if (!text_take_line(&rest, &line) || !text_contains(line, "SIP/2.0"))
+		return true; // a ping, or what follows the proof and is none
+	for (unsigned n = 0; n < LINES_MAX && text_take_line(&rest, &line); n++)
 		take_line(&r, line);
 	take_line(&r, rest);
 	return true;
@@ -136,7 +144,8 @@ static void decode(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink)
 {
 	struct description description;
-	struct reading r = {&description, ends, sink, span->half & 1};
+	unsigned said = 0;
+	struct reading r = {&description, &said, ends, sink, span->half & 1};
 
 	memcpy(&description, &state->memo, sizeof(description));
 	decoder_lines(state, span, take_stream_line, &r);

@@ -115,8 +115,12 @@ static bool displaces(const struct flow *flow, const struct classify_verdict *ve
 
 static bool confirms(const struct flow *flow, const struct classify_verdict *verdict)
 {
+	const struct app_proto *proto = app_get(verdict->app);
+
+	// media carry nothing: beside another application they say nothing of it
 	return flow->app != APP_NONE && verdict->confidence >= CONFIDENCE_DPI &&
-	       (verdict->app == flow->app || app_is_carrier(verdict->app));
+	       (verdict->app == flow->app ||
+		       (app_is_carrier(verdict->app) && !(proto && proto->media)));
 }
 
 static void take(struct inspection *in, const struct span *span,

@@ -290,7 +290,7 @@ static void contradict(struct inspection *in, const struct classify_verdict *ver
 {
 	struct flow_cold *cold = in->cold;
 
-	if (cold->learned_from == LEARNED_DNS || !verdict->final ||
+	if (cold->learned_from == LEARNED_DNS || !verdict->final || has_media(verdict) ||
 		verdict->confidence < CONFIDENCE_DPI || !flow_both_heard(in->flow))
 		return;
 	const struct endpoint_entry *entry = find_peer(in->lcore, cold, in->flow->l4_proto);

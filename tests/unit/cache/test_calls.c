@@ -127,6 +127,27 @@ static void media_that_sip_announces(void **state)
 	pipe_free(pipe);
 }
 
+// Of one datagram so much is believed, and nothing of one that is no message of SIP.
+static void announcements_are_bounded(void **state)
+{
+	static const struct pipe_packet sip = {
+		.client = CLIENT, .server = SERVER, .sport = 5060, .dport = 5060};
+	struct pipe *pipe = new_pipe();
+	char many[1400] = "SIP/2.0 200 OK\r\nv=0\r\nc=IN IP4 10.0.0.22\r\n";
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++)
+		snprintf(many + strlen(many), 22, "m=a %u RTP/AVP\r\n", 2000 + 2 * i);
+	say(pipe, sip, HALF_C2S, LITERAL("INVITE sip:al@example.net SIP/2.0\r\n\r\n"));
+	say(pipe, sip, HALF_S2C, strchr(many, 'v'), strlen(strchr(many, 'v')));
+	assert_int_equal(pipe_stats(pipe).expectations_told, 0);
+	say(pipe, sip, HALF_S2C, many, strlen(many));
+	const struct stats stats = pipe_stats(pipe); // one client has a share of what is kept
+
+	assert_int_equal(stats.expectations_told + stats.expectations_refused, 16);
+	pipe_free(pipe);
+}
+
 static void ask_discord(struct pipe *pipe, struct pipe_packet ends, bool is_answered)
 {
 	uint8_t ask[74] = {0, 1, 0, 70, 0, 0, 0, 9}, answer[74] = {0, 2, 0, 70, 0, 0, 0, 9};
@@ -203,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(media_that_nobody_announced),
 		cmocka_unit_test(media_that_sip_announces),
+		cmocka_unit_test(announcements_are_bounded),
 		cmocka_unit_test(voice_servers_of_discord),
 		cmocka_unit_test(who_answers_a_hint),
 	};

@@ -131,6 +131,8 @@ static const char *stream(const char *app, unsigned half, const char *text, size
 	"10.0.0.7:51373 from any\n" \
 	"10.0.0.7:53020 from any\n"
 
+#define ANSWER "SIP/2.0 200 OK\n"
+
 static void sdp_says_where(void **state)
 {
 	static const char all[] = INVITE BODY;
@@ -145,47 +147,51 @@ static void sdp_says_where(void **state)
 	// the media's own address; an address that comes behind
 	assert_string_equal(
 		datagram("sip", HALF_S2C,
-			LITERAL("v=0\nm=audio 6000 RTP/AVP 0\nc=IN IP4 192.0.2.22/127\n")),
+			LITERAL(ANSWER "v=0\nm=audio 6000 RTP/AVP 0\nc=IN IP4 192.0.2.22/127\n")),
 		"192.0.2.22:6000 from any\n192.0.2.22:6001 from any\n");
 	// somebody else's: only who hears it may go there
 	assert_string_equal(
 		datagram("sip", HALF_S2C,
-			LITERAL("v=0\nc=IN IP4 198.51.100.9\nm=audio 6000 RTP/AVP 0\n")),
+			LITERAL(ANSWER "v=0\nc=IN IP4 198.51.100.9\nm=audio 6000 RTP/AVP 0\n")),
 		"198.51.100.9:6000 from 10.0.0.7\n198.51.100.9:6001 from 10.0.0.7\n");
 	// one's own from who speaks, of which nothing can come
-	assert_string_equal(datagram("sip", HALF_S2C,
-				    LITERAL("v=0\nc=IN IP4 10.0.0.7\nm=audio 6000 RTP/AVP 0\n")),
+	assert_string_equal(
+		datagram("sip", HALF_S2C,
+			LITERAL(ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio 6000 RTP/AVP 0\n")),
 		"");
-	assert_string_equal(datagram("sip", HALF_S2C,
-				    LITERAL("v=0\nc=IN IP6 2001:db8::9\nm=audio 6000 RTP/AVP 0\n")),
+	assert_string_equal(
+		datagram("sip", HALF_S2C,
+			LITERAL(ANSWER "v=0\nc=IN IP6 2001:db8::9\nm=audio 6000 RTP/AVP 0\n")),
 		"six:6000 from 10.0.0.7\nsix:6001 from 10.0.0.7\n");
 }
 
 static void sdp_that_says_nothing(void **state)
 {
 	static const char *const bodies[] = {
-		"v=0\nm=audio 6000 RTP/AVP 0\n", // no address
-		"v=0\nc=IN IP4 example.net\nm=audio 6000 RTP/AVP 0\n",
-		"v=0\nc=IN IP5 10.0.0.7\nm=audio 6000 RTP/AVP 0\n",
-		"v=0\nc=NO IP4 10.0.0.7\nm=audio 6000 RTP/AVP 0\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=audio 0 RTP/AVP 0\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=audio 1022 RTP/AVP 0\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=audio 65535 RTP/AVP 0\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=audio 70000 RTP/AVP 0\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=audio x RTP/AVP 0\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=image 6000 udptl t38\n",
-		"v=0\nc=IN IP4 10.0.0.7\nm=message 6000 TCP/MSRP *\n",
-		"v=0\nc=IN IP4 10.0.0.7\na=rtcp:6001\n",            // of no media
-		"c=IN IP4 10.0.0.7\nv=0\nm=audio 6000 RTP/AVP 0\n", // of another description
-		"c=IN IP4\nm=\nm\n=\n",
+		ANSWER "v=0\nm=audio 6000 RTP/AVP 0\n", // no address
+		ANSWER "v=0\nc=IN IP4 example.net\nm=audio 6000 RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP5 10.0.0.7\nm=audio 6000 RTP/AVP 0\n",
+		ANSWER "v=0\nc=NO IP4 10.0.0.7\nm=audio 6000 RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio 0 RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio 1022 RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio 65535 RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio 70000 RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio x RTP/AVP 0\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=image 6000 udptl t38\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=message 6000 TCP/MSRP *\n",
+		ANSWER "v=0\nc=IN IP4 10.0.0.7\na=rtcp:6001\n",            // of no media
+		ANSWER "c=IN IP4 10.0.0.7\nv=0\nm=audio 6000 RTP/AVP 0\n", // of another description
+		ANSWER "c=IN IP4\nm=\nm\n=\n",
 	};
 
 	(void)state;
+	assert_string_equal(datagram("sip", HALF_C2S, LITERAL(BODY)), ""); // no message of SIP
 	for (unsigned i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
 		assert_string_equal(datagram("sip", HALF_C2S, bodies[i], strlen(bodies[i])), "");
-	assert_string_equal(datagram("sip", HALF_C2S,
-				    LITERAL("v=0\nc=IN IP4 10.0.0.7\nm=audio 6000 RTP/AVP 0\n"
-					    "a=rtcp:7001 IN IP4 10.0.0.8\n")),
+	assert_string_equal(
+		datagram("sip", HALF_C2S,
+			LITERAL(ANSWER "v=0\nc=IN IP4 10.0.0.7\nm=audio 6000 RTP/AVP 0\n"
+				       "a=rtcp:7001 IN IP4 10.0.0.8\n")),
 		"10.0.0.7:6000 from any\n10.0.0.7:6001 from any\n10.0.0.8:7001 from 192.0.2.22\n");
 }
 

@@ -502,6 +502,26 @@ static void test_single_signatures(void **state)
 		"jami");
 }
 
+// Media do not say whose they are: a report behind an application's hint does not end the look.
+static void test_beside_a_hint(void **state)
+{
+	static const uint8_t relay[8] = {0xb6, 7, 0, 4}; // LINE's
+	static const uint8_t reports[] = {
+		0x80, 0xc9, 0, 1, 1, 2, 3, 4, 0x80, 0xc9, 0, 1, 1, 2, 3, 4};
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 29070);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, relay, sizeof(relay));
+	assert_string_equal(rig_app(&flow), "line");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	rig_feed(&flow, HALF_C2S, reports, sizeof(reports));
+	assert_false(flow.verdict.final);
+	rig_feed(&flow, HALF_C2S, relay, sizeof(relay));
+	assert_string_equal(rig_app(&flow), "line");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	rig_end(&flow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_threema),
 		cmocka_unit_test(test_wechat),
 		cmocka_unit_test(test_single_signatures),
+		cmocka_unit_test(test_beside_a_hint),
 	};
 	int failed;
 
