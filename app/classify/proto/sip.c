@@ -3,7 +3,10 @@
 // up is said in SDP (RFC 8866): who sends a description hears media at the address of its line "c="
 // and the port of its line "m=", reports at the next port (RFC 3550 11), or where "a=rtcp:" says
 // (RFC 3605). Each line is read for itself as it comes: of a stream no body is looked for, and a
-// line of a header never begins so.
+// line of a header never begins so. Of datagrams responses alone are believed, by the Call-ID of a
+// request that the other end has sent.
+#include <string.h>
+#include <strings.h>
 #include "classify/app_proto.h"
 #include "classify/text.h"
 #include "pipeline/vocab/media_offer.h"
@@ -16,12 +19,13 @@ struct description { // as the lines so far have it; in a stream's memo
 };
 static_assert(sizeof(struct description) == sizeof(struct app_memo), "it is the memo of a stream");
 
-#define SAID_MAX  16  // announcements that are believed of one packet
-#define LINES_MAX 256 // and lines of it that are read
+#define SAID_MAX   16  // announcements that are believed of one packet
+#define LINES_MAX  256 // and lines of it that are read
+#define ASKED_CALL 1
 
 struct reading {
 	struct description *at;
-	unsigned *said;
+	unsigned *said; // announcements of the packet at hand
 	const struct flow_ends *ends;
 	const struct decoder_sink *sink;
 	unsigned half;
@@ -115,6 +119,42 @@ static void take_line(const struct reading *r, struct text line)
 	}
 }
 
+static bool is_header(struct text name, const char *word)
+{
+	return name.length == strlen(word) &&
+	       !strncasecmp((const char *)name.at, word, name.length);
+}
+
+// RFC 3261 20.8; "i" is its short form (7.3.3).
+static bool is_call_id(struct text line, struct text *id)
+{
+	struct text name = text_take(&line, ':');
+
+	*id = text_take_word(&line);
+	return (is_header(name, "Call-ID") || is_header(name, "i")) && id->length;
+}
+
+// A datagram bears the address of whom it likes, but not the Call-ID that the other end has made
+// up: of an answer to a request that was seen all is believed, of a request nothing.
+static bool is_believed(struct text message, const struct decoder_sink *sink, unsigned half)
+{
+	struct text line, id = {0};
+
+	if (!text_take_line(&message, &line) || !text_contains(line, "SIP/2.0"))
+		return false; // a ping, or what follows the proof and is none
+	bool answers = text_begins(line, "SIP/2.0 ");
+
+	bool found = false;
+
+	for (unsigned n = 0; !found && n < LINES_MAX && text_take_line(&message, &line); n++)
+		found = is_call_id(line, &id);
+	if (!found)
+		return false;
+	if (!answers)
+		asked_note(sink->asked, half, ASKED_CALL, id.at, id.length);
+	return answers && asked_answers(sink->asked, half, ASKED_CALL, id.at, id.length);
+}
+
 static bool decode_datagram(
 	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
 {
@@ -123,8 +163,8 @@ static bool decode_datagram(
 	const struct reading r = {&description, &said, ends, sink, span->half & 1};
 	struct text rest = span_text(span), line;
 
-	if (!text_take_line(&rest, &line) || !text_contains(line, "SIP/2.0"))
-		return true; // a ping, or what follows the proof and is none
+	if (!is_believed(rest, sink, r.half))
+		return true;
 	for (unsigned n = 0; n < LINES_MAX && text_take_line(&rest, &line); n++)
 		take_line(&r, line);
 	take_line(&r, rest);
