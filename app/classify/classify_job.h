@@ -72,6 +72,10 @@ void job_guess_port(
 // start.
 struct classify_step *job_note(
 	struct job *job, enum classify_step_kind kind, const struct probe *probe, uint32_t to);
+// The same of what no pattern has found: `answer` is enum verify or CLASSIFY_NO_VERIFIER,
+// `confidence` what it gives.
+void job_note_shape(struct job *job, const struct probe *probe, uint16_t app, uint8_t answer,
+	uint8_t confidence);
 // Takes a state for the flow, with what the look holds. `edition`: that it is classified with, or
 // NULL. False: the pool is empty.
 bool job_keep(struct classifier *classifier, const struct job *job, const struct edition *edition,

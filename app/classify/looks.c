@@ -76,6 +76,18 @@ struct classify_step *job_note(
 	return step;
 }
 
+void job_note_shape(struct job *job, const struct probe *probe, uint16_t app, uint8_t answer,
+	uint8_t confidence)
+{
+	struct classify_step *step = job_note(job, CLASSIFY_STEP_SHAPE, probe, CLASSIFY_STEP_BYTES);
+
+	if (!step)
+		return;
+	step->app = app;
+	step->answer = answer;
+	step->confidence = confidence;
+}
+
 static void note_signature(struct job *job, const struct probe *probe,
 	const struct signature *signature, uint32_t to, enum verify answer, uint8_t confidence)
 {
@@ -265,15 +277,8 @@ void look_at_shapes(const struct classifier *classifier, struct job *job, bool g
 		if (answer == VERIFY_ALONE)
 			claimed_alone(job, shape->app);
 		job->shape_waits |= answer == VERIFY_MORE && memo_used(probe.memo);
-		if (confidence_of(answer) == CONFIDENCE_NONE)
-			continue;
-		struct classify_step *step =
-			job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
-
-		if (step) {
-			step->app = shape->app;
-			step->answer = (uint8_t)answer;
-			step->confidence = confidence_of(answer);
-		}
+		if (confidence_of(answer) != CONFIDENCE_NONE)
+			job_note_shape(
+				job, &probe, shape->app, (uint8_t)answer, confidence_of(answer));
 	}
 }

@@ -33,19 +33,6 @@ static bool is_unheard(const struct job *job, uint16_t carrier)
 	       !job_awaits_host(job, carrier);
 }
 
-static void note(struct job *job, uint16_t app)
-{
-	const struct probe probe = job_probe(job, job->span->half & 1);
-	struct classify_step *step =
-		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
-
-	if (!step)
-		return;
-	step->app = app;
-	step->answer = CLASSIFY_NO_VERIFIER;
-	step->confidence = CONFIDENCE_PARTIAL;
-}
-
 void look_at_unheard(struct job *job, const struct classify_verdict *verdict)
 {
 	struct look *look = job->look;
@@ -59,7 +46,9 @@ void look_at_unheard(struct job *job, const struct classify_verdict *verdict)
 		return;
 	job->asked = (uint8_t)(1u << half);
 	job_propose(job, verdict->app, OF_NETWORK, CONFIDENCE_PARTIAL);
-	note(job, verdict->app);
+	const struct probe probe = job_probe(job, half);
+
+	job_note_shape(job, &probe, verdict->app, CLASSIFY_NO_VERIFIER, CONFIDENCE_PARTIAL);
 	if (!job->flow->one_sided)
 		return;
 	look->alone = verdict->app;

@@ -10,14 +10,7 @@ static void propose(struct job *job, uint16_t app, uint8_t confidence)
 
 	job->asked = (uint8_t)(1u << probe.half);
 	job_propose(job, app, NO_SIGNATURE, confidence);
-	struct classify_step *step =
-		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
-
-	if (!step)
-		return;
-	step->app = app;
-	step->answer = CLASSIFY_NO_VERIFIER;
-	step->confidence = confidence;
+	job_note_shape(job, &probe, app, CLASSIFY_NO_VERIFIER, confidence);
 }
 
 // Whose media they are, by where they go.

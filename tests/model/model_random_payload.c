@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 #include "lib/classify/classify_rig.h"
+#include "model/random_octets.h"
 
 #define FLOWS              50000u
 #define FLOWS_LONG         1000000u
@@ -49,7 +50,6 @@ struct claimant {
 };
 
 static struct {
-	uint64_t random[2];
 	struct rig *rig;
 	uint8_t *text;       // words, and what they are compressed to
 	uint8_t *compressed; // raw, zlib and gzip streams, one after the other
@@ -60,31 +60,6 @@ static struct {
 	struct claimant claimants[CLAIMANTS_MAX];
 	unsigned n_claimants;
 } world;
-
-// xoroshiro128+ (Blackman and Vigna): fast, and without a pattern in any byte.
-static uint64_t next_random(void)
-{
-	uint64_t a = world.random[0], b = world.random[1], sum = a + b;
-
-	b ^= a;
-	world.random[0] = (a << 24 | a >> 40) ^ b ^ b << 16;
-	world.random[1] = b << 37 | b >> 27;
-	return sum;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return (uint32_t)((next_random() >> 32) * n >> 32);
-}
-
-static void fill(uint8_t *at, uint32_t length)
-{
-	for (uint32_t i = 0; i < length; i += 8) {
-		uint64_t word = next_random();
-
-		memcpy(at + i, &word, length - i < 8 ? length - i : 8);
-	}
-}
 
 static void fill_ascii(uint8_t *at, uint32_t length)
 {
@@ -279,10 +254,7 @@ static void test_random_payloads(void **state)
 	uint64_t seed = given ? strtoull(given, NULL, 0) : 20;
 
 	(void)state;
-	world.random[0] = seed * 0x9e3779b97f4a7c15u + 1;
-	world.random[1] = ~seed;
-	for (unsigned i = 0; i < 16; i++)
-		next_random();
+	seed_random(seed);
 	compress_pool();
 	for (uint32_t i = 0; i < n; i++)
 		one_flow(i % KIND_MSE);

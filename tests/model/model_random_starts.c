@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "lib/classify/classify_rig.h"
+#include "model/random_octets.h"
 #include "model/sample_pattern.h"
 
 #define FLOWS        20000u
@@ -34,7 +35,6 @@ struct claimant {
 };
 
 static struct {
-	uint64_t random[2];
 	struct rig *rig;
 	uint16_t ports[2][16 * APPS_MAX]; // 0 TCP, 1 UDP
 	unsigned n_ports[2];
@@ -42,39 +42,6 @@ static struct {
 	unsigned n_claimants;
 	uint32_t sure, partial, hints; // flows that are claimed
 } world;
-
-// xoroshiro128+ (Blackman and Vigna)
-static uint64_t next_random(void)
-{
-	uint64_t a = world.random[0], b = world.random[1], sum = a + b;
-
-	b ^= a;
-	world.random[0] = (a << 24 | a >> 40) ^ b ^ b << 16;
-	world.random[1] = b << 37 | b >> 27;
-	return sum;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return (uint32_t)((next_random() >> 32) * n >> 32);
-}
-
-static void fill(uint8_t *at, uint32_t length)
-{
-	for (uint32_t i = 0; i < length; i += 8) {
-		uint64_t word = next_random();
-
-		memcpy(at + i, &word, length - i < 8 ? length - i : 8);
-	}
-}
-
-static void seed(uint64_t number)
-{
-	world.random[0] = number * 0x9e3779b97f4a7c15u + 1;
-	world.random[1] = ~number;
-	for (unsigned i = 0; i < 16; i++)
-		next_random();
-}
 
 static void take_ports(void)
 {
@@ -221,7 +188,7 @@ static void run(uint64_t number, uint32_t flows)
 {
 	world.sure = world.partial = world.hints = 0;
 	world.n_claimants = 0;
-	seed(number);
+	seed_random(number);
 	for (uint32_t i = 0; i < flows; i++)
 		one_flow(i & 1);
 }
@@ -245,7 +212,7 @@ static void nobody_claims_them(void **state)
 static void samples_match(void **state)
 {
 	(void)state;
-	seed(1);
+	seed_random(1);
 	for (unsigned i = 0; i < world.rig->n_signatures; i++) {
 		struct signature alone = world.rig->signatures[i];
 		struct sample sample = {.below = below, .dotall = alone.dotall};

@@ -45,14 +45,7 @@ static void asked_for(struct job *job, unsigned half, uint16_t app)
 
 	if (app == APP_NONE)
 		return;
-	struct classify_step *step =
-		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
-
-	if (step) {
-		step->app = app;
-		step->answer = VERIFY_DPI;
-		step->confidence = CONFIDENCE_DPI;
-	}
+	job_note_shape(job, &probe, app, VERIFY_DPI, CONFIDENCE_DPI);
 	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
 }
 
@@ -172,14 +165,7 @@ static void look_at_stun(struct job *job)
 	if (!word)
 		return;
 	const struct probe probe = job_probe(job, half);
-	struct classify_step *step =
-		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
-
-	if (step) {
-		step->app = app_find(word);
-		step->answer = VERIFY_DPI;
-		step->confidence = CONFIDENCE_DPI;
-	}
+	job_note_shape(job, &probe, app_find(word), VERIFY_DPI, CONFIDENCE_DPI);
 	job_propose(job, app_find(word), NO_SIGNATURE, CONFIDENCE_DPI);
 }
 
