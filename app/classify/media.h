@@ -25,7 +25,8 @@ static inline bool media_may_be(struct text datagram)
 {
 	return datagram.length >= 8 && datagram.at[0] >> 6 == 2;
 }
-// `announced`: it was said, in a flow in clear, that media come here.
+// `announced`: it was said, in a flow in clear, that media come here. The first packet is as good
+// as two then, and a report as a second one.
 enum media_seen media_look(
 	struct media_memo *memo, unsigned half, struct text datagram, bool announced);
 
